@@ -1,0 +1,355 @@
+package bundle
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/conjunct-project/conjunct/cel"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/floors"
+	"github.com/conjunct-project/conjunct/rego"
+)
+
+// loader carries one bundle from files to policy and collects problems.
+type loader struct {
+	decoder
+	files    Files
+	revision string
+	root     *node
+	modules  []rego.Module
+	texts    map[string]string // canonical module path to text
+	actual   map[string]string // canonical module path to path in the files
+	registry registry
+	contract *engine.Contract
+	severity severity
+	celGates []celGate
+	warnings []Problem
+}
+
+// Load makes a policy of files. The error is a *LoadError with every problem,
+// or says what kept the files from being read.
+func Load(files Files) (*Bundle, error) {
+	l := &loader{files: files, texts: map[string]string{}, actual: map[string]string{}}
+	l.manifest()
+	l.data()
+	l.sections()
+	l.collectModules()
+	b := l.build()
+	if len(l.problems) > 0 {
+		return nil, l.fail()
+	}
+	for i := range l.warnings {
+		l.locate(&l.warnings[i])
+	}
+	sortProblems(l.warnings)
+	b.Warnings = l.warnings
+	return b, nil
+}
+
+// Read opens and loads the bundle at a path.
+func Read(name string) (*Bundle, error) {
+	files, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return Load(files)
+}
+
+func (l *loader) fail() error {
+	for i := range l.problems {
+		l.locate(&l.problems[i])
+	}
+	sortProblems(l.problems)
+	return &LoadError{Path: l.files.Path, Problems: slices.Compact(l.problems)}
+}
+
+// locate names the file as the user knows it and adds the text of the row.
+func (l *loader) locate(p *Problem) {
+	if actual, ok := l.actual[p.File]; ok {
+		p.File = actual
+	}
+	p.Line = l.files.line(p.File, p.Row)
+	p.File = path.Join(l.files.Path, p.File)
+}
+
+// manifest accepts exactly what a Conjunct bundle says of itself.
+func (l *loader) manifest() {
+	content, ok := l.files.Content[manifestFile]
+	if !ok {
+		l.problems = append(l.problems, Problem{File: manifestFile, Code: "manifest_missing", Message: "the bundle has no .manifest",
+			Hint: `write {"revision": "...", "roots": ["conjunct"], "rego_version": 1}`})
+		return
+	}
+	n, problems := readData(manifestFile, content)
+	l.problems = append(l.problems, problems...)
+	if n == nil {
+		return
+	}
+	var roots []string
+	var version float64
+	l.object(n, "the manifest", fields{
+		"revision":     l.text("revision", &l.revision),
+		"roots":        l.texts_("roots", &roots),
+		"rego_version": l.number("rego_version", 0, 10, &version),
+	}, "revision", "roots", "rego_version")
+	if n.at("roots") != nil && !slices.Equal(roots, []string{"conjunct"}) {
+		l.report(n.at("roots"), "manifest_roots", "", `roots must be ["conjunct"]`)
+	}
+	if n.at("rego_version") != nil && version != 1 {
+		l.report(n.at("rego_version"), "manifest_rego_version", "", "rego_version must be 1")
+	}
+}
+
+func (l *loader) texts_(what string, into *[]string) func(*node) { return l.decoder.texts(what, into) }
+
+// data reads every data file into one tree.
+func (l *loader) data() {
+	l.root = &node{kind: objectKind, fields: map[string]*node{}}
+	for _, p := range slices.Sorted(maps.Keys(l.files.Content)) {
+		if p == manifestFile || strings.HasSuffix(p, ".rego") {
+			continue
+		}
+		if !isData(p) {
+			l.problems = append(l.problems, Problem{File: p, Code: "file_not_read", Message: "this file is no part of a bundle and would silently not count",
+				Hint: "data stands in files named data.yaml or data.json, rules in .rego files"})
+			continue
+		}
+		n, problems := readData(p, l.files.Content[p])
+		l.problems = append(l.problems, problems...)
+		if n == nil {
+			continue
+		}
+		var keys []string
+		if dir := path.Dir(p); dir != "." {
+			keys = strings.Split(dir, "/")
+		}
+		l.problems = append(l.problems, merge(l.root, keys, n)...)
+	}
+}
+
+// sections decodes the parts of the data that have a fixed form. Scope is free.
+func (l *loader) sections() {
+	for _, k := range l.root.keys {
+		if k != "conjunct" {
+			l.report(l.root.fields[k], "data_root", engine.DidYouMean(k, []string{"conjunct"}), "data.%s lies outside the root conjunct", k)
+		}
+	}
+	c := l.root.at("conjunct")
+	if c != nil {
+		known := []string{"registry", "contract", "scope", "severity", "cel", "authority", "floors", "gates", "transition"}
+		for _, k := range c.keys {
+			if !slices.Contains(known, k) {
+				l.report(c.fields[k], "data_section", engine.DidYouMean(k, known), "a bundle has no section %q", k)
+			}
+		}
+	}
+	l.registry = l.decoder.registry(c.at("registry"))
+	l.contract = l.decoder.contract(c.at("contract"))
+	l.severity = l.decoder.severity(c.at("severity"))
+	l.celGates = l.decoder.celGates(c.at("cel"))
+	l.toolNames(c)
+	l.required(c)
+}
+
+// toolNames holds every tool that the data speaks of against the registry.
+func (l *loader) toolNames(c *node) {
+	known := slices.Sorted(maps.Keys(l.registry.tools))
+	check := func(n *node, where string, tools []string) {
+		for _, t := range tools {
+			if _, ok := l.registry.tools[t]; !ok {
+				l.report(n, "data_unknown_tool", engine.DidYouMean(t, known), "%s names tool %q, which the registry does not declare", where, t)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.contract.Components)) {
+		check(c.at("contract", "components", name, "tools"), "component "+name, l.contract.Components[name].Tools)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.contract.Gates)) {
+		check(c.at("contract", "gates", name, "tools"), "gate "+name, l.contract.Gates[name].Tools)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.contract.Counters)) {
+		check(c.at("contract", "counters", name, "tools"), "counter "+name, l.contract.Counters[name].Tools)
+	}
+}
+
+// required holds what tools require against what the contract knows.
+func (l *loader) required(c *node) {
+	for _, name := range slices.Sorted(maps.Keys(l.registry.tools)) {
+		t := l.registry.tools[name]
+		at := c.at("registry", "tools", name, "requires")
+		check := func(kind string, names []string, known map[string]engine.RecordRule) {
+			for _, want := range names {
+				if _, ok := known[want]; !ok {
+					l.report(at, "data_unknown_"+kind, engine.DidYouMean(want, slices.Sorted(maps.Keys(known))),
+						"tool %s requires %s %q, which the contract does not define", name, kind, want)
+				}
+			}
+		}
+		check("evidence", t.Requires.Evidence, l.contract.Evidence)
+		check("context", t.Requires.Context, l.contract.Context)
+	}
+}
+
+var packageLine = regexp.MustCompile(`(?m)^\s*package\s+([A-Za-z0-9_.]+)`)
+
+// collectModules gives every module its canonical path: package path and file
+// name. A file that names no package keeps its own path; the compiler says what
+// is wrong with it.
+func (l *loader) collectModules() {
+	for _, p := range slices.Sorted(maps.Keys(l.files.Content)) {
+		if !strings.HasSuffix(p, ".rego") {
+			continue
+		}
+		text := string(l.files.Content[p])
+		canonical := p
+		if m := packageLine.FindStringSubmatch(text); m != nil {
+			canonical = strings.ReplaceAll(m[1], ".", "/") + "/" + path.Base(p)
+		}
+		if other, twice := l.actual[canonical]; twice {
+			l.problems = append(l.problems, Problem{File: p, Code: "rego_file_name", Message: fmt.Sprintf("the same package has a file of that name already, %s", other), Hint: "rename one of them"})
+			continue
+		}
+		l.actual[canonical] = p
+		l.texts[canonical] = text
+		l.modules = append(l.modules, rego.Module{File: canonical, Text: text})
+	}
+}
+
+// build compiles the parts and wires them into one policy.
+func (l *loader) build() *Bundle {
+	data, _ := l.root.any().(map[string]any)
+	b := &Bundle{Path: l.files.Path, contract: l.contract, registry: l.registry, severity: l.severity}
+	b.program = l.compileRego(data)
+	if b.program != nil {
+		l.tables(b)
+	}
+	b.cel = l.compileCEL()
+	if b.program == nil || b.cel == nil {
+		return nil
+	}
+	l.unusedSettings(b)
+	sum, err := digest(data, l.texts)
+	if err != nil {
+		l.problems = append(l.problems, Problem{File: manifestFile, Code: "digest", Message: err.Error()})
+		return nil
+	}
+	b.id = engine.BundleID{Revision: l.revision, Digest: sum}
+	b.wireGates(l.contract, l.celGates)
+	return b
+}
+
+func (l *loader) compileRego(data map[string]any) *rego.Program {
+	var gates []string
+	for name := range l.contract.Gates {
+		if !slices.Contains(families(), name) {
+			gates = append(gates, name)
+		}
+	}
+	slices.Sort(gates)
+	for _, g := range l.celGates {
+		if slices.Contains(gates, g.gate.Name) {
+			l.report(g.node, "data_gate", "a gate is either Rego, listed in the contract, or CEL", "gate %s is listed in the contract too", g.gate.Name)
+		}
+	}
+	p, problems := rego.Load(rego.Source{Modules: l.modules, Data: data, Input: shapes(l.registry, l.contract), Gates: gates})
+	l.addRego(problems)
+	return p
+}
+
+func (l *loader) addRego(problems []rego.Problem) {
+	for _, p := range problems {
+		l.problems = append(l.problems, Problem{File: p.File, Row: p.Row, Col: p.Col, Code: p.Code, Message: p.Message, Hint: p.Hint})
+	}
+}
+
+// tables enumerates severity and transition and turns floors and raises into
+// clauses, each held against the registry.
+func (l *loader) tables(b *Bundle) {
+	var problems []rego.Problem
+	b.table, problems = floors.EnumerateSeverity(b.program, l.severity.cap)
+	l.addRego(problems)
+	b.transitions, problems = floors.EnumerateTransitions(b.program)
+	l.addRego(problems)
+	tools := floors.Registry(l.registry.tools)
+	clauses := func(entry, name string, keys ...string) *floors.Clauses {
+		residual, problems := b.program.Residuals(entry, keys...)
+		l.addRego(problems)
+		c := floors.NewClauses(residual, name)
+		if len(problems) == 0 {
+			l.addRego(floors.Lint(c, b.program.Heads(entry, name), tools))
+		}
+		return c
+	}
+	b.floors = clauses("floors.floors", "name", "name", "tier")
+	b.raises = clauses("severity.raise", "property", "property", "value")
+}
+
+func (l *loader) compileCEL() *cel.Program {
+	gates := make([]cel.Gate, len(l.celGates))
+	for i, g := range l.celGates {
+		gates[i] = g.gate
+	}
+	p, problems := cel.Compile(gates, l.celSchema())
+	for _, problem := range problems {
+		i := slices.IndexFunc(l.celGates, func(g celGate) bool { return g.gate.Name == problem.Gate })
+		placed := Problem{File: "conjunct/cel/data.yaml", Code: "cel_expression", Message: problem.Message, Hint: problem.Hint, Warning: problem.Warning}
+		if i >= 0 {
+			placed = l.celGates[i].place(problem, l.files)
+		}
+		if problem.Warning {
+			l.warnings = append(l.warnings, placed)
+		} else {
+			l.problems = append(l.problems, placed)
+		}
+	}
+	return p
+}
+
+func (l *loader) celSchema() cel.Schema {
+	scope, _ := l.scope().(map[string]any)
+	return cel.Schema{
+		Settings: slices.Sorted(maps.Keys(l.contract.Start.Settings)),
+		Pins:     slices.Sorted(slices.Values(slices.Concat(l.contract.TracePins, l.contract.PathPins))),
+		Evidence: slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(l.contract.Evidence)), slices.Collect(maps.Keys(l.contract.Context))))),
+		Counters: slices.Sorted(maps.Keys(l.contract.Counters)),
+		Tools:    slices.Sorted(maps.Keys(l.registry.tools)),
+		Scope:    scope,
+		ArgumentsOf: func(tool string) (map[string]engine.Argument, bool) {
+			t, ok := l.registry.tools[tool]
+			return t.Arguments, ok
+		},
+	}
+}
+
+func (l *loader) scope() any {
+	if n := l.root.at("conjunct", "scope"); n != nil {
+		return n.any()
+	}
+	return nil
+}
+
+// unusedSettings reports a setting that neither a standard gate nor a rule
+// reads: a misspelt limit would otherwise silently be none.
+func (l *loader) unusedSettings(b *Bundle) {
+	read := map[string]bool{}
+	for name := range engineSettings {
+		read[name] = true
+	}
+	for _, path := range b.reads() {
+		if rest, ok := strings.CutPrefix(path, "/state/settings/"); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			read[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.contract.Start.Settings)) {
+		if !read[name] {
+			n := l.root.at("conjunct", "contract", "start", "settings")
+			l.report(n.keyNodes[name], "data_unused_setting", engine.DidYouMean(name, slices.Sorted(maps.Keys(engineSettings))),
+				"no gate and no rule reads the setting %q", name)
+		}
+	}
+}

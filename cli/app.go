@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Env is everything a command gets from outside.
+type Env struct {
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Color          bool // whether Stdout is a terminal that wants colour
+	Now            func() time.Time
+}
+
+// System is the process's own environment.
+func System() Env {
+	info, err := os.Stdout.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	return Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now,
+		Color: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// Main runs one command line and returns the exit code.
+func Main(env Env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	app := newApp(&env)
+	args, err := arrange(app, env.Args)
+	if err == nil {
+		err = app.RunContext(ctx, append([]string{app.Name}, args...))
+	}
+	report(env.Stderr, err)
+	return codeOf(err)
+}
+
+// report prints an error: one line, then a hint saying what to do next.
+func report(w io.Writer, err error) {
+	var code exitError
+	if err == nil || errors.As(err, &code) {
+		return
+	}
+	var load *bundle.LoadError
+	if errors.As(err, &load) {
+		for _, p := range load.Problems {
+			fmt.Fprintf(w, "conjunct: %s\n", visible(p.String()))
+		}
+		return
+	}
+	fmt.Fprintf(w, "conjunct: %s\n", visible(err.Error()))
+	var usage *usageError
+	if errors.As(err, &usage) && usage.hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", visible(usage.hint))
+	}
+}
+
+const about = `Conjunct stands between an AI agent and its tools. It decides whether a proposed
+call may run by what being wrong would cost, and by hard gates that are joined,
+never averaged.
+
+Exit codes: 0 allowed or success, 1 the tool failed, 2 usage or malformed input,
+3 blocked, 4 held for review, 5 a test, check, replay or comparison did not hold.`
+
+// newApp builds the command tree. urfave/cli by itself ignores flags after
+// arguments, exits 3 on an unknown command, exits 0 on a bare group and prints
+// usage errors to standard output; arrange, group and onUsage mend these.
+func newApp(env *Env) *cli.App {
+	app := &cli.App{
+		Name:            "conjunct",
+		Usage:           "decide whether an agent's tool call may run",
+		Description:     about,
+		HideVersion:     true,
+		HideHelpCommand: true,
+		Writer:          env.Stdout,
+		ErrWriter:       env.Stderr,
+		Reader:          env.Stdin,
+		ExitErrHandler:  func(*cli.Context, error) {},
+		OnUsageError:    onUsage,
+		Action:          group,
+		Commands:        []*cli.Command{decideCommand(env), initCommand(env), versionCommand(env)},
+	}
+	prepare(app.Commands)
+	return app
+}
+
+// prepare gives every command the behaviour that all share.
+func prepare(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError = onUsage
+		c.HideHelpCommand = true
+		if c.Action == nil {
+			c.Action = group
+		}
+		prepare(c.Subcommands)
+	}
+}
+
+func onUsage(c *cli.Context, err error, _ bool) error {
+	return usagef("see "+helpFor(c), "%s", strings.TrimPrefix(err.Error(), "flag provided but not defined: "))
+}
+
+func helpFor(c *cli.Context) string {
+	if c.Command == nil || c.Command.Name == "" || c.Command.Name == "conjunct" {
+		return "conjunct --help"
+	}
+	return strings.TrimSpace("conjunct "+strings.TrimPrefix(c.Command.HelpName, "conjunct ")) + " --help"
+}
+
+// group is the action of the program and of command groups: they do nothing
+// themselves.
+func group(c *cli.Context) error {
+	var names []string
+	commands := c.App.Commands
+	if c.Command != nil && len(c.Command.Subcommands) > 0 {
+		commands = c.Command.Subcommands
+	}
+	for _, sub := range commands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
+	}
+	if c.Args().Present() {
+		hint := engine.DidYouMean(c.Args().First(), names)
+		if hint == "" {
+			hint = "see " + helpFor(c)
+		}
+		return usagef(hint, "unknown command %q", c.Args().First())
+	}
+	return usagef("see "+helpFor(c), "a command is missing: %s", strings.Join(names, ", "))
+}
+
+// arrange moves flags before arguments, so that they may stand anywhere, and
+// turns `help COMMAND` into `COMMAND --help`. Everything after `--` is an
+// argument; a lone `-` is one too.
+func arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
+	}
+	var path, flags, rest []string
+	commands, known := app.Commands, app.Flags
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			rest = append(rest, args[i+1:]...)
+			i = len(args)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			flags = append(flags, arg)
+			if takesValue(known, arg) {
+				if i++; i >= len(args) {
+					return nil, usagef("", "flag %s needs a value", arg)
+				}
+				flags = append(flags, args[i])
+			}
+		default:
+			if c := find(commands, arg); c != nil && len(rest) == 0 {
+				path, commands, known = append(path, arg), c.Subcommands, append(known, c.Flags...)
+				continue
+			}
+			rest = append(rest, arg)
+		}
+	}
+	out := append(path, flags...)
+	if len(rest) > 0 {
+		out = append(append(out, "--"), rest...)
+	}
+	return out, nil
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// takesValue reports whether the next argument belongs to the flag.
+func takesValue(known []cli.Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range known {
+		for _, n := range f.Names() {
+			if n == name {
+				_, isBool := f.(*cli.BoolFlag)
+				return !isBool
+			}
+		}
+	}
+	return false
+}

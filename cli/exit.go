@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// The exit codes, the same in every output format.
+const (
+	exitOK      = 0 // allowed, or success
+	exitFailed  = 1 // the tool itself failed
+	exitUsage   = 2 // usage, or malformed input: a bundle that does not load included
+	exitBlocked = 3 // a call is blocked
+	exitHeld    = 4 // a call is held for review
+	exitNotHeld = 5 // a test, check, replay or comparison did not hold
+)
+
+// worst is the code for many results: 1 over 2 over 5 over 3 over 4 over 0.
+func worst(a, b int) int {
+	for _, code := range [...]int{exitFailed, exitUsage, exitNotHeld, exitBlocked, exitHeld} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return exitOK
+}
+
+func exitFor(o engine.Outcome) int {
+	switch o {
+	case engine.Allow:
+		return exitOK
+	case engine.Review:
+		return exitHeld
+	}
+	return exitBlocked
+}
+
+// exitError carries an exit code out of a command that has said all there is to
+// say.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// usageError is a command line or an input that the user has to mend.
+type usageError struct {
+	msg  string
+	hint string
+}
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(hint, format string, args ...any) error {
+	return &usageError{msg: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// codeOf is the exit code for an error.
+func codeOf(err error) int {
+	var code exitError
+	var usage *usageError
+	var load *bundle.LoadError
+	var malformed *action.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage), errors.As(err, &load), errors.As(err, &malformed):
+		return exitUsage
+	}
+	return exitFailed
+}

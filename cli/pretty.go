@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Rules of everything printed for people: lower case, one line a fact, the
+// answer first, colour only as a second hint and only on a terminal, and no
+// control character of an input ever reaches the terminal.
+
+// painter prints for people.
+type painter struct {
+	w     io.Writer
+	color bool
+	err   error
+	count int
+}
+
+func (p *painter) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// The colours, as SGR parameters.
+const (
+	green  = "32"
+	yellow = "33"
+	red    = "31"
+	dim    = "2"
+	bold   = "1"
+)
+
+func (p *painter) paint(sgr, s string) string {
+	if !p.color {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+// visible replaces everything that could move a cursor or hide text by its
+// escape, so that what is read is what is there.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) && r != ' ' }
+
+var outcomeColor = map[engine.Outcome]string{engine.Allow: green, engine.Review: yellow, engine.Block: red}
+
+var verdictColor = map[engine.Verdict]string{engine.Pass: green, engine.Fail: red, engine.Unknown: yellow, engine.NotApplicable: dim}
+
+// decision prints one decision.
+func (p *painter) decision(d *engine.Decision) error {
+	if p.count++; p.count > 1 {
+		p.printf("\n")
+	}
+	p.printf("%s  %s  %s\n", p.paint(bold+";"+outcomeColor[d.Outcome], strings.ToUpper(d.Outcome.String())),
+		p.paint(bold, d.Tool), p.paint(dim, d.TraceID+" / "+d.CallID))
+	c := d.Consequence
+	p.field("consequence", fmt.Sprintf("%s, %s, absorbed by %s, noticed %s (%s)", c.Reversibility, c.BlastRadius, c.AbsorbedBy, c.DetectionLatency, c.Source))
+	p.field("tier", p.tier(d))
+	p.field("boundary", d.Boundary.String())
+	for i, g := range d.Gates {
+		label := ""
+		if i == 0 {
+			label = "gates"
+		}
+		p.field(label, p.gate(g))
+	}
+	p.field("transition", p.transition(d))
+	p.printf("\n%s\n", wrap(visible(d.Reason), 96, "  "))
+	return p.err
+}
+
+func (p *painter) field(label, text string) { p.printf("  %-12s %s\n", label, text) }
+
+func (p *painter) tier(d *engine.Decision) string {
+	s := p.paint(bold, d.Tier.String())
+	notes := []string{"base " + d.BaseTier.String()}
+	for _, m := range d.Modifiers {
+		if m.Applied {
+			notes = append(notes, m.Name)
+		}
+	}
+	for _, f := range d.Floors {
+		if f.Applied {
+			notes = append(notes, "floor "+f.Name)
+		}
+	}
+	return s + "  " + p.paint(dim, strings.Join(notes, ", "))
+}
+
+func (p *painter) gate(g engine.GateResult) string {
+	codes := make([]string, len(g.Reasons))
+	for i, r := range g.Reasons {
+		codes[i] = r.Code
+	}
+	note := strings.Join(codes, ", ")
+	if g.Verdict == engine.NotApplicable {
+		note = g.Rationale
+	}
+	s := fmt.Sprintf("%-20s %s", g.Name, p.paint(verdictColor[g.Verdict], fmt.Sprintf("%-14s", g.Verdict)))
+	if note != "" {
+		s += " " + p.paint(dim, visible(note))
+	}
+	return strings.TrimRight(s, " ")
+}
+
+func (p *painter) transition(d *engine.Decision) string {
+	if d.Cause == "" {
+		return d.Transition.String()
+	}
+	return fmt.Sprintf("%s  %s", d.Transition, p.paint(dim, "because of "+d.Cause))
+}
+
+// wrap breaks text at spaces into lines of at most width characters, each
+// behind indent.
+func wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(text) {
+		l := len([]rune(word))
+		switch {
+		case n == 0:
+			b.WriteString(indent)
+		case n+1+l > width-len(indent):
+			b.WriteString("\n" + indent)
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(word)
+		n += l
+	}
+	return b.String()
+}

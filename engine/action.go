@@ -1,0 +1,149 @@
+package engine
+
+// Action is one proposed tool call. The enforcement point attests TraceID,
+// CallID, Agent, Origins and Critic; everything else is claimed by the agent: a
+// claim may tighten a decision and can never satisfy a gate.
+type Action struct {
+	TraceID    string
+	CallID     string
+	Agent      Agent
+	Tool       string
+	Arguments  map[string]any
+	Confidence *float64 // nil: not given, which counts as low
+	Critic     *Critic
+	Context    Context
+	Origins    map[string]string // JSON pointer into Arguments to where the value came from
+	Plan       *Plan
+
+	// Document is the whole action without confidence, as policies see it.
+	// Numbers are float64. It must not be changed.
+	Document map[string]any
+	// InputHash covers the whole action, CallHash what the call would do. Both
+	// are opaque here.
+	InputHash string
+	CallHash  string
+}
+
+// Agent is who proposes: the agent and the learned component in it.
+type Agent struct {
+	ID        string
+	Component string
+}
+
+// Critic is a second model's score of the call.
+type Critic struct {
+	Score     *float64
+	Component string
+}
+
+// Context is what the call was built on.
+type Context struct {
+	TargetEntity     string
+	SourceRecord     string
+	RetrievedContext []string
+}
+
+// Plan is the agent's declared plan.
+type Plan struct {
+	Steps []PlanStep
+}
+
+// PlanStep is one step of a plan. Effect cardinalities are nil when not declared.
+type PlanStep struct {
+	ID              string
+	Tool            string
+	Arguments       map[string]any
+	Precondition    string
+	Postcondition   string
+	Assertion       string
+	ForwardEffects  *float64
+	RollbackEffects *float64
+}
+
+// Input is everything a decision depends on.
+type Input struct {
+	Action Action
+	// Facts were computed from the action before policy runs. A fact that could
+	// not be determined is absent here and listed in FactsUnknown.
+	Facts        map[string]any
+	FactsUnknown []string
+	// FactsHash is an opaque digest of Facts and FactsUnknown, to pin approvals to.
+	FactsHash string
+	State     State
+	Now       int64 // whole seconds since the epoch, UTC
+	// Imposed holds verdicts that time or cancellation once forced on a gate.
+	// Replay feeds them back; they can only be Unknown.
+	Imposed []Imposed
+
+	// Consequence is filled in by Decide before any gate or floor sees it.
+	Consequence Consequence
+}
+
+// Imposed records that a gate was cut short and why.
+type Imposed struct {
+	Gate string `json:"gate"`
+	Code string `json:"code"`
+}
+
+// Lookup follows a path of object keys through the input as policies see it:
+// action, consequence, facts, state or now first. The second result is false
+// where the path leads nowhere.
+func (in *Input) Lookup(path []string) (any, bool) {
+	if len(path) == 0 {
+		return nil, false
+	}
+	rest := path[1:]
+	switch path[0] {
+	case "action":
+		return walk(in.Action.Document, rest)
+	case "facts":
+		return walk(in.Facts, rest)
+	case "state":
+		return in.State.lookup(rest)
+	case "consequence":
+		if len(rest) == 0 {
+			return in.Consequence.Document(), true
+		}
+		if len(rest) > 1 {
+			return nil, false
+		}
+		v, ok := in.Consequence.Property(rest[0])
+		return v, ok
+	case "now":
+		return float64(in.Now), len(rest) == 0
+	}
+	return nil, false
+}
+
+// Document is the input as policies see it, one object.
+func (in *Input) Document() map[string]any {
+	return map[string]any{
+		"action":      object(in.Action.Document),
+		"consequence": in.Consequence.Document(),
+		"facts":       object(in.Facts),
+		"state":       in.State.Document(),
+		"now":         float64(in.Now),
+	}
+}
+
+func object(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func walk(m map[string]any, path []string) (any, bool) {
+	if len(path) == 0 {
+		return object(m), true
+	}
+	v, ok := m[path[0]]
+	for _, key := range path[1:] {
+		next, isObject := v.(map[string]any)
+		if !ok || !isObject {
+			return nil, false
+		}
+		v, ok = next[key]
+	}
+	return v, ok
+}

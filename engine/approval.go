@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkApproval looks at the path's approval again, in Go, whatever the bundle
+// says: an approval that does not stand is as good as none, and the reasons
+// say what moved.
+func (j *judgement) checkApproval() {
+	a := j.in.State.Path.Approval
+	if a == nil {
+		return
+	}
+	j.refused = j.whyVoid(a)
+	j.approved = len(j.refused) == 0
+}
+
+// whyVoid lists what keeps an approval from standing; empty when it stands.
+func (j *judgement) whyVoid(a *Approval) (why []Reason) {
+	void := func(code, text string, f ...Fact) { why = append(why, reason(code, text, f...)) }
+	in, now := j.in, j.in.Now
+	if a.Time > now || !within(a.Time, a.Expires, now, in.State.Settings, j.contract.Expiry) {
+		void("approval_expired", "the approval is too old", NewFact("/approval/time", a.Time), NewFact("/now", now))
+	}
+	if len(a.Votes) == 0 {
+		void("approval_without_reviewer", "nobody stands behind the approval")
+	}
+	for _, b := range j.contract.Approval.VoidedBy {
+		if !j.same(b, a.Saw) {
+			void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for other %s than now", b))
+		}
+	}
+	return why
+}
+
+// same reports whether what an approval saw is what is there now.
+func (j *judgement) same(b Binding, saw Versions) bool {
+	now := j.in.Sees(j.policy.Bundle().Digest)
+	switch b {
+	case BindPins:
+		return maps.Equal(saw.Pins, now.Pins)
+	case BindBundle:
+		return saw.Bundle == now.Bundle
+	case BindFacts:
+		return saw.Facts == now.Facts
+	case BindEvidence:
+		return maps.Equal(saw.Evidence, now.Evidence)
+	case BindSuspicion:
+		return slices.Equal(saw.Suspect, now.Suspect)
+	}
+	return false
+}
+
+// Sees is what a reviewer of this input would be shown: what an approval pins.
+func (in *Input) Sees(bundle string) Versions {
+	seen := Versions{Facts: in.FactsHash, Bundle: bundle, Pins: maps.Clone(in.State.Pins), Suspect: slices.Clone(in.State.Suspect)}
+	seen.Evidence = make(map[string]uint64, len(in.State.Evidence))
+	for name, e := range in.State.Evidence {
+		seen.Evidence[name] = e.Seq
+	}
+	return seen
+}
+
+// Current reports whether the request is pending and in time. A nil request is
+// not.
+func (r *Request) Current(now int64, settings map[string]any, expiry Expiry) bool {
+	return r != nil && r.Status == Pending && r.Time <= now && within(r.Time, r.Expires, now, settings, expiry)
+}
+
+// within reports whether something made at t is still alive, inclusively. The
+// limit is review_ttl as it stands now; a final limit was fixed besides when
+// the thing was made, so that a longer ttl does not revive what had lapsed. A
+// ttl that is not a number lets nothing live.
+func within(t int64, expires *int64, now int64, settings map[string]any, expiry Expiry) bool {
+	if expiry == Final && expires != nil && now > *expires {
+		return false
+	}
+	switch ttl := settings["review_ttl"].(type) {
+	case nil:
+		return true
+	case float64:
+		return float64(now-t) <= ttl
+	}
+	return false
+}
+
+// resolvedBy says who let a gate pass that had not passed by itself.
+func (j *judgement) resolvedBy(gate string) Reason {
+	a := j.in.State.Path.Approval
+	who := make([]string, len(a.Votes))
+	for i, v := range a.Votes {
+		who[i] = v.Reviewer
+	}
+	return reason("resolved_by_review", fmt.Sprintf("%s let %s pass (request %d, rule version %s)", strings.Join(who, ", "), gate, a.Request, a.Saw.Bundle),
+		NewFact("/approval/request", a.Request), NewFact("/approval/reviewers", strings.Join(who, ", ")), NewFact("/approval/bundle", a.Saw.Bundle))
+}

@@ -1,0 +1,235 @@
+package engine
+
+// Contract is the runtime assurance contract of a bundle, as data: what the
+// standard gates require, who may decide, and what follows. The zero value
+// requires a review nobody can give.
+type Contract struct {
+	// Threshold is the confidence below which a call is one tier stricter.
+	Threshold float64
+	// Start gives the first values of settings, pins and evidence, in a dry run too.
+	Start Start
+	// TracePins and PathPins name the versions whose movement voids what was
+	// recorded under them: per trace, or per path.
+	TracePins, PathPins []string
+	// Evidence and Context say what makes a record of a kind valid and current.
+	Evidence, Context map[string]RecordRule
+	// Components lists which tools a component may run. Nil: the setting
+	// `eligible` alone decides.
+	Components map[string]ComponentRule
+	// RetryBudget is how often one path may be tried again.
+	RetryBudget int
+	// HighConsequence lists, per consequence property, the values that make a
+	// call's consequence high: missing evidence may then be escalated.
+	HighConsequence map[string][]string
+	// Roles name who may review. Empty: SUPERVISION is unknown where a review is due.
+	Roles []string
+	// Required is the number of approvals a request needs; at least 1.
+	Required int
+	// SignedReviews makes an unsigned review invalid.
+	SignedReviews bool
+	// Gates holds the scope and rationale of gates that may be not applicable,
+	// and what follows from each Rego gate.
+	Gates map[string]GateRule
+	// Priority orders the causes, first that holds first.
+	Priority []Cause
+	// Author is the pin that names the author, who never reviews; or empty.
+	Author string
+
+	Approval      ApprovalRule
+	RejectionVoid []Binding // nil: a rejection stands until revoked
+	Expiry        Expiry
+	Queue         QueueRule
+	Calls         CallRule
+	Reexamination string // trace, window or off
+	Window        int64  // seconds, for window
+	Counters      map[string]CounterRule
+	DefaultAction *Action // for episodes that name none
+}
+
+// Start gives first values.
+type Start struct {
+	Settings map[string]any
+	Pins     map[string]string
+	Evidence map[string]Verdict
+}
+
+// RecordRule says what makes a record of one kind valid and current.
+type RecordRule struct {
+	TTL      *int64 // seconds, inclusive; nil sets no limit
+	Sources  []string
+	Pins     []string // pins whose value the record must carry
+	Required []string // event fields that must be there: source, expires
+}
+
+// ComponentRule says what a component may run.
+type ComponentRule struct {
+	Tools []string
+	Tasks []string
+	Until *int64
+}
+
+// GateRule is what the contract stores about one gate.
+type GateRule struct {
+	Scope     string
+	Rationale string
+	OnFail    Resolution
+	OnUnknown Resolution
+	Family    string   // standard gate whose row of transitions applies; empty: by Resolution
+	Tools     []string // nil: every tool
+}
+
+// Binding is something an approval or rejection is pinned to.
+type Binding uint8
+
+const (
+	BindPins Binding = iota
+	BindBundle
+	BindFacts
+	BindEvidence
+	BindSuspicion
+)
+
+var bindingNames = names{"pins", "bundle", "facts", "evidence", "suspicion"}
+
+func (b Binding) String() string { return bindingNames.text(uint8(b)) }
+func (b *Binding) UnmarshalText(t []byte) (err error) {
+	*(*uint8)(b), err = bindingNames.parse("binding", t)
+	return err
+}
+
+// ApprovalRule says how long an approval lives. The zero value releases once
+// and is bound to nothing, so a contract always names its bindings.
+type ApprovalRule struct {
+	Many     bool
+	VoidedBy []Binding
+}
+
+// Expiry says when a lapsed record can live again. The zero value: never.
+type Expiry uint8
+
+const (
+	Final Expiry = iota
+	Derived
+)
+
+var expiryNames = names{"final", "derived"}
+
+func (e *Expiry) UnmarshalText(t []byte) (err error) {
+	*(*uint8)(e), err = expiryNames.parse("expiry", t)
+	return err
+}
+
+// QueueRule says where the queue's length comes from.
+type QueueRule uint8
+
+const (
+	Counted QueueRule = iota
+	FromSetting
+)
+
+var queueNames = names{"counted", "setting"}
+
+func (q *QueueRule) UnmarshalText(t []byte) (err error) {
+	*(*uint8)(q), err = queueNames.parse("queue", t)
+	return err
+}
+
+// CallRule says what follows when a released path is proposed again.
+type CallRule uint8
+
+const (
+	Once CallRule = iota
+	DecideAnew
+)
+
+var callNames = names{"once", "decide_anew"}
+
+func (c *CallRule) UnmarshalText(t []byte) (err error) {
+	*(*uint8)(c), err = callNames.parse("calls", t)
+	return err
+}
+
+// CounterRule sums an argument, or counts calls where Sum is empty, over
+// released calls of the tools within a window.
+type CounterRule struct {
+	Tools  []string
+	Sum    string // argument to add up
+	By     string // argument that tells entities apart; empty: all together
+	Window int64  // seconds; 0 has no end
+}
+
+// Tool is what the registry knows of a tool.
+type Tool struct {
+	Name        string
+	Consequence Consequence
+	Cost        float64
+	Effect      Effect
+	Idempotent  bool
+	Arguments   map[string]Argument // nil: not checked
+	ReadOnly    []string
+	Requires    Requires
+}
+
+// Requires is what a tool needs before it may run.
+type Requires struct {
+	Component bool
+	Context   []string
+	Evidence  []string
+}
+
+// Argument is the declared shape of one argument.
+type Argument struct {
+	Type     ArgumentType
+	Required bool
+}
+
+// ArgumentType is a JSON type. The zero value matches nothing.
+type ArgumentType uint8
+
+const (
+	NoType ArgumentType = iota
+	StringType
+	NumberType
+	IntegerType
+	BooleanType
+	ArrayType
+	ObjectType
+)
+
+var argumentTypeNames = names{"none", "string", "number", "integer", "boolean", "array", "object"}
+
+// ArgumentTypes lists the texts a registry may use.
+func ArgumentTypes() []string { return argumentTypeNames[1:] }
+
+func (t ArgumentType) String() string { return argumentTypeNames.text(uint8(t)) }
+func (t *ArgumentType) UnmarshalText(b []byte) (err error) {
+	*(*uint8)(t), err = argumentTypeNames[1:].parse("argument type", b)
+	*t++
+	return err
+}
+
+func (t ArgumentType) matches(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return t == StringType
+	case float64:
+		return t == NumberType || t == IntegerType && v == float64(int64(v))
+	case bool:
+		return t == BooleanType
+	case []any:
+		return t == ArrayType
+	case map[string]any:
+		return t == ObjectType
+	}
+	return false
+}
+
+// FirstState is the state of a path of which nothing is known but what the
+// contract starts with.
+func (c *Contract) FirstState() State {
+	evidence := make(map[string]Evidence, len(c.Start.Evidence))
+	for name, v := range c.Start.Evidence {
+		evidence[name] = Evidence{Name: name, Status: v}
+	}
+	return State{Settings: c.Start.Settings, Pins: c.Start.Pins, Evidence: evidence}
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// sentence renders a decision for people, from the same findings that decided
+// it and in a fixed order, so that it cannot say anything else than they do.
+func sentence(j *judgement) string {
+	parts := []string{j.sayConsequence(), j.sayTier()}
+	parts = append(parts, j.sayConfidence())
+	if s := j.saySuspicion(); s != "" {
+		parts = append(parts, s)
+	}
+	parts = append(parts, j.sayFloor()...)
+	parts = append(parts, j.sayGates()...)
+	parts = append(parts, j.sayOutcome())
+	return strings.Join(parts, " ")
+}
+
+var latencyWords = map[DetectionLatency]string{
+	Immediate: "at once", Hours: "within hours", Days: "within days", Unbounded: "perhaps never",
+}
+
+var radiusWords = map[BlastRadius]string{
+	Task: "the task at hand", Record: "one record", System: "a whole system", External: "the world outside",
+}
+
+var sourceWords = map[Source]string{
+	Declared: "", Inferred: " (inferred, not declared)", FromPolicy: " (raised by policy)", Undeclared: " (undeclared: the worst is assumed)",
+}
+
+var absorbedWords = map[AbsorbedBy]string{
+	AgentItself: "the agent", Operator: "the operator", Customer: "the customer", Regulator: "the regulator",
+}
+
+func (j *judgement) sayConsequence() string {
+	c := j.d.Consequence
+	return fmt.Sprintf("%s is %s and reaches %s; if it is wrong, %s pays and it is noticed %s%s.", j.d.Tool,
+		strings.Replace(c.Reversibility.String(), "costly", "costly to reverse", 1), radiusWords[c.BlastRadius],
+		absorbedWords[c.AbsorbedBy], latencyWords[c.DetectionLatency], sourceWords[c.Source])
+}
+
+func (j *judgement) sayTier() string {
+	var moved, capped []string
+	for _, m := range j.d.Modifiers {
+		switch {
+		case m.Applied:
+			moved = append(moved, m.Name)
+		case m.Reason.Code == "modifier_capped":
+			capped = append(capped, m.Name)
+		}
+	}
+	s := "Base tier " + j.d.BaseTier.String()
+	if len(moved) > 0 {
+		s += ", tightened by " + strings.Join(moved, ", ")
+	}
+	if len(capped) > 0 {
+		s += fmt.Sprintf("; %s would tighten it, the cap %s holds", strings.Join(capped, ", "), j.policy.Cap())
+	}
+	return s + "."
+}
+
+func (j *judgement) sayConfidence() string {
+	threshold := digits(j.contract.Threshold)
+	switch c := j.in.Action.Confidence; {
+	case c == nil:
+		return fmt.Sprintf("No confidence was given, which counts as below the threshold %s.", threshold)
+	case !(*c >= 0 && *c <= 1):
+		return fmt.Sprintf("Confidence %s lies outside 0 to 1, which counts as below the threshold %s.", digits(*c), threshold)
+	case j.lowConfidence():
+		return fmt.Sprintf("Confidence %s is below the threshold %s.", digits(*c), threshold)
+	default:
+		return fmt.Sprintf("Confidence %s meets the threshold %s and loosens nothing.", digits(*c), threshold)
+	}
+}
+
+// digits prints enough digits that two different numbers never look equal.
+func digits(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func (j *judgement) saySuspicion() string {
+	if len(j.in.State.Suspect) == 0 {
+		return ""
+	}
+	items := make([]string, len(j.in.State.Suspect))
+	for i, s := range j.in.State.Suspect {
+		items[i] = fmt.Sprintf("%s %q", s.Kind, s.Value)
+	}
+	return "It is built on context that a rejection made suspect: " + strings.Join(items, ", ") + "."
+}
+
+func (j *judgement) sayFloor() (out []string) {
+	for _, f := range j.d.Floors {
+		if f.Applied {
+			out = append(out, fmt.Sprintf("Floor %s sets the tier to %s; confidence cannot buy past a policy floor.", f.Name, f.Tier))
+		}
+	}
+	for _, r := range j.d.Reasons {
+		if strings.HasSuffix(r.Code, "_undetermined") {
+			out = append(out, r.Text+".")
+		}
+	}
+	return out
+}
+
+func (j *judgement) sayGates() (out []string) {
+	for _, g := range j.d.Gates {
+		if g.Verdict.holds() {
+			continue
+		}
+		words := map[Verdict]string{Fail: "failed", Unknown: "could not be determined"}[g.Verdict]
+		why := make([]string, len(g.Reasons))
+		for i, r := range g.Reasons {
+			why[i] = r.Text
+		}
+		out = append(out, fmt.Sprintf("%s %s: %s.", g.Name, words, strings.Join(why, "; ")))
+	}
+	return out
+}
+
+func (j *judgement) sayOutcome() string {
+	d := j.d
+	switch {
+	case d.Notify:
+		return "The call may run, and somebody is told."
+	case d.Permit:
+		return "The call may run."
+	case d.Transition == Escalate:
+		return "The call is held until a person has decided (escalate)."
+	case d.Transition == Defer:
+		return "The call is held: nobody can decide it now (defer)."
+	default:
+		return fmt.Sprintf("The call is blocked (%s).", d.Transition)
+	}
+}

@@ -1,0 +1,202 @@
+package engine
+
+// State is what is known, at the moment of a decision, about the path of one
+// action: the same content (call hash) in the same trace. It is a value, read
+// from a View beforehand, so that a decision depends on nothing else. The zero
+// value knows nothing, and nothing is proved by nothing.
+type State struct {
+	// Settings are the facts the contract names, as they stand now.
+	Settings map[string]any
+	// Pins are the current versions, trace pins and path pins together.
+	Pins map[string]string
+	// Evidence holds the records that no moved pin has voided, by name.
+	Evidence map[string]Evidence
+	// Counters are the sums and counts of the windows the contract names.
+	Counters map[string]float64
+	// Path is the record of this path; the zero value has never been seen.
+	Path Path
+	// Rejection is the standing rejection of this call, under whatever id and
+	// trace, or nil.
+	Rejection *Rejection
+	// Queue is the number of current requests of other calls, where the
+	// contract counts them.
+	Queue int
+	// Suspect lists the suspect items that this call holds.
+	Suspect []Item
+}
+
+// Evidence is one versioned record of something known.
+type Evidence struct {
+	Name    string            `json:"name"`
+	Status  Verdict           `json:"status"`
+	Source  string            `json:"source,omitempty"`
+	Pins    map[string]string `json:"pins,omitempty"`
+	Time    int64             `json:"time"`
+	Expires *int64            `json:"expires,omitempty"`
+	By      string            `json:"by,omitempty"`
+	Seq     uint64            `json:"seq"`
+}
+
+// Path is the state of one path.
+type Path struct {
+	Request   *Request
+	Approval  *Approval // granted by enough reviewers; nil until then
+	Failure   *Failure  // an unresolved failure; nil when there is none
+	Retries   int       // spent so far
+	Released  uint64    // seq of the entry that released the call; 0 if none stands
+	ChangedAt uint64    // seq of the last real change of one of its own pins
+}
+
+// RequestStatus is where a review request stands. The zero value is not
+// pending, so nothing can be approved on it.
+type RequestStatus uint8
+
+const (
+	NoRequest RequestStatus = iota
+	Pending
+	Approved
+	RejectedRequest
+	TimedOut
+	Returned
+)
+
+var requestStatusNames = names{"none", "pending", "approved", "rejected", "timed_out", "returned"}
+
+func (s RequestStatus) String() string               { return requestStatusNames.text(uint8(s)) }
+func (s RequestStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s *RequestStatus) UnmarshalText(b []byte) (err error) {
+	*(*uint8)(s), err = requestStatusNames.parse("review outcome", b)
+	return err
+}
+
+// Request is a review asked for. Its id is its seq.
+type Request struct {
+	Seq      uint64
+	Time     int64
+	Expires  *int64 // fixed when made; nil sets no limit
+	Status   RequestStatus
+	Required int
+	Votes    []Vote
+	Saw      Versions
+}
+
+// Vote is one reviewer's approval.
+type Vote struct {
+	Reviewer string
+	Role     string
+	Time     int64
+	Gates    []string
+	Note     string
+	Seq      uint64
+}
+
+// Versions is what a reviewer was shown: everything an approval is pinned to.
+type Versions struct {
+	Facts    string            // hash of the facts
+	Bundle   string            // digest
+	Pins     map[string]string // every pin the bundle names
+	Evidence map[string]uint64 // name to seq of the record seen
+	Suspect  []Item
+}
+
+// Approval is a finished review in favour. It releases once unless the
+// contract says otherwise.
+type Approval struct {
+	Request uint64
+	Seq     uint64
+	Time    int64
+	Expires *int64
+	Votes   []Vote
+	Gates   []string // own gates that every vote names
+	Saw     Versions
+}
+
+// Rejection is a review against. It binds the same call whatever its id.
+type Rejection struct {
+	Seq      uint64
+	Time     int64
+	Reviewer string
+	Code     string
+	Pins     map[string]string // the pins it was made under
+}
+
+// Failure is an unresolved failure on a path.
+type Failure struct {
+	Seq         uint64
+	Recoverable bool
+}
+
+// Item is one thing a rejected call was built on: a kind and a normalised value.
+type Item struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+// lookup follows a path into the state as policies see it.
+func (s *State) lookup(path []string) (any, bool) {
+	if len(path) == 0 {
+		return s.Document(), true
+	}
+	switch path[0] {
+	case "settings":
+		return walk(s.Settings, path[1:])
+	case "pins":
+		if len(path) == 2 {
+			v, ok := s.Pins[path[1]]
+			return v, ok
+		}
+	case "evidence":
+		if len(path) >= 2 {
+			e, ok := s.Evidence[path[1]]
+			if !ok {
+				return nil, false
+			}
+			return walk(e.Document(), path[2:])
+		}
+	case "counters":
+		if len(path) == 2 {
+			v, ok := s.Counters[path[1]]
+			return v, ok
+		}
+	}
+	if len(path) == 1 {
+		return walk(s.Document(), path)
+	}
+	return nil, false
+}
+
+// Document is the state as policies see it.
+func (s *State) Document() map[string]any {
+	pins := make(map[string]any, len(s.Pins))
+	for k, v := range s.Pins {
+		pins[k] = v
+	}
+	evidence := make(map[string]any, len(s.Evidence))
+	for k, e := range s.Evidence {
+		evidence[k] = e.Document()
+	}
+	counters := make(map[string]any, len(s.Counters))
+	for k, v := range s.Counters {
+		counters[k] = v
+	}
+	return map[string]any{"settings": object(s.Settings), "pins": pins, "evidence": evidence, "counters": counters}
+}
+
+// Document is the record as policies see it.
+func (e Evidence) Document() map[string]any {
+	doc := map[string]any{"name": e.Name, "status": e.Status.String(), "time": float64(e.Time)}
+	if e.Source != "" {
+		doc["source"] = e.Source
+	}
+	if e.Expires != nil {
+		doc["expires"] = float64(*e.Expires)
+	}
+	if len(e.Pins) > 0 {
+		pins := make(map[string]any, len(e.Pins))
+		for k, v := range e.Pins {
+			pins[k] = v
+		}
+		doc["pins"] = pins
+	}
+	return doc
+}
