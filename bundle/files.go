@@ -56,7 +56,16 @@ func underlying(err error) error {
 }
 
 // FromFS reads a bundle from a file system, such as an embedded one.
-func FromFS(fsys fs.FS, name string) (Files, error) {
+func FromFS(fsys fs.FS, name string) (Files, error) { return fromFS(fsys, name, wanted) }
+
+// Tests reads the Rego test files of a bundle directory. A tarball is read for
+// deciding only; its tests are where it was made.
+func Tests(dir string) (map[string][]byte, error) {
+	files, err := fromFS(os.DirFS(dir), dir, func(p string) bool { return strings.HasSuffix(p, "_test.rego") })
+	return files.Content, err
+}
+
+func fromFS(fsys fs.FS, name string, wanted func(string) bool) (Files, error) {
 	files := Files{Path: name, Content: map[string][]byte{}}
 	total := 0
 	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {

@@ -9,17 +9,21 @@ import (
 	"strings"
 
 	"github.com/conjunct-project/conjunct/cel"
+	"github.com/conjunct-project/conjunct/datafile"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/floors"
 	"github.com/conjunct-project/conjunct/rego"
 )
+
+// decoder reads the sections of a bundle that have a fixed form.
+type decoder struct{ datafile.Decoder }
 
 // loader carries one bundle from files to policy and collects problems.
 type loader struct {
 	decoder
 	files    Files
 	revision string
-	root     *node
+	root     *datafile.Node
 	modules  []rego.Module
 	texts    map[string]string // canonical module path to text
 	actual   map[string]string // canonical module path to path in the files
@@ -39,13 +43,13 @@ func Load(files Files) (*Bundle, error) {
 	l.sections()
 	l.collectModules()
 	b := l.build()
-	if len(l.problems) > 0 {
+	if len(l.Problems) > 0 {
 		return nil, l.fail()
 	}
 	for i := range l.warnings {
 		l.locate(&l.warnings[i])
 	}
-	sortProblems(l.warnings)
+	datafile.Sort(l.warnings)
 	b.Warnings = l.warnings
 	return b, nil
 }
@@ -60,11 +64,11 @@ func Read(name string) (*Bundle, error) {
 }
 
 func (l *loader) fail() error {
-	for i := range l.problems {
-		l.locate(&l.problems[i])
+	for i := range l.Problems {
+		l.locate(&l.Problems[i])
 	}
-	sortProblems(l.problems)
-	return &LoadError{Path: l.files.Path, Problems: slices.Compact(l.problems)}
+	datafile.Sort(l.Problems)
+	return &LoadError{Path: l.files.Path, Problems: slices.Compact(l.Problems)}
 }
 
 // locate names the file as the user knows it and adds the text of the row.
@@ -80,46 +84,44 @@ func (l *loader) locate(p *Problem) {
 func (l *loader) manifest() {
 	content, ok := l.files.Content[manifestFile]
 	if !ok {
-		l.problems = append(l.problems, Problem{File: manifestFile, Code: "manifest_missing", Message: "the bundle has no .manifest",
+		l.Problems = append(l.Problems, Problem{File: manifestFile, Code: "manifest_missing", Message: "the bundle has no .manifest",
 			Hint: `write {"revision": "...", "roots": ["conjunct"], "rego_version": 1}`})
 		return
 	}
-	n, problems := readData(manifestFile, content)
-	l.problems = append(l.problems, problems...)
+	n, problems := datafile.Read(manifestFile, content)
+	l.Problems = append(l.Problems, problems...)
 	if n == nil {
 		return
 	}
 	var roots []string
 	var version float64
-	l.object(n, "the manifest", fields{
-		"revision":     l.text("revision", &l.revision),
-		"roots":        l.texts_("roots", &roots),
-		"rego_version": l.number("rego_version", 0, 10, &version),
+	l.Object(n, "the manifest", datafile.Fields{
+		"revision":     l.Text("revision", &l.revision),
+		"roots":        l.Texts("roots", &roots),
+		"rego_version": l.Number("rego_version", 0, 10, &version),
 	}, "revision", "roots", "rego_version")
-	if n.at("roots") != nil && !slices.Equal(roots, []string{"conjunct"}) {
-		l.report(n.at("roots"), "manifest_roots", "", `roots must be ["conjunct"]`)
+	if n.At("roots") != nil && !slices.Equal(roots, []string{"conjunct"}) {
+		l.Report(n.At("roots"), "manifest_roots", "", `roots must be ["conjunct"]`)
 	}
-	if n.at("rego_version") != nil && version != 1 {
-		l.report(n.at("rego_version"), "manifest_rego_version", "", "rego_version must be 1")
+	if n.At("rego_version") != nil && version != 1 {
+		l.Report(n.At("rego_version"), "manifest_rego_version", "", "rego_version must be 1")
 	}
 }
 
-func (l *loader) texts_(what string, into *[]string) func(*node) { return l.decoder.texts(what, into) }
-
 // data reads every data file into one tree.
 func (l *loader) data() {
-	l.root = &node{kind: objectKind, fields: map[string]*node{}}
+	l.root = &datafile.Node{Kind: datafile.Object, Fields: map[string]*datafile.Node{}}
 	for _, p := range slices.Sorted(maps.Keys(l.files.Content)) {
 		if p == manifestFile || strings.HasSuffix(p, ".rego") {
 			continue
 		}
 		if !isData(p) {
-			l.problems = append(l.problems, Problem{File: p, Code: "file_not_read", Message: "this file is no part of a bundle and would silently not count",
+			l.Problems = append(l.Problems, Problem{File: p, Code: "file_not_read", Message: "this file is no part of a bundle and would silently not count",
 				Hint: "data stands in files named data.yaml or data.json, rules in .rego files"})
 			continue
 		}
-		n, problems := readData(p, l.files.Content[p])
-		l.problems = append(l.problems, problems...)
+		n, problems := datafile.Read(p, l.files.Content[p])
+		l.Problems = append(l.Problems, problems...)
 		if n == nil {
 			continue
 		}
@@ -127,64 +129,64 @@ func (l *loader) data() {
 		if dir := path.Dir(p); dir != "." {
 			keys = strings.Split(dir, "/")
 		}
-		l.problems = append(l.problems, merge(l.root, keys, n)...)
+		l.Problems = append(l.Problems, datafile.Merge(l.root, keys, n)...)
 	}
 }
 
 // sections decodes the parts of the data that have a fixed form. Scope is free.
 func (l *loader) sections() {
-	for _, k := range l.root.keys {
+	for _, k := range l.root.Keys {
 		if k != "conjunct" {
-			l.report(l.root.fields[k], "data_root", engine.DidYouMean(k, []string{"conjunct"}), "data.%s lies outside the root conjunct", k)
+			l.Report(l.root.Fields[k], "data_root", engine.DidYouMean(k, []string{"conjunct"}), "data.%s lies outside the root conjunct", k)
 		}
 	}
-	c := l.root.at("conjunct")
+	c := l.root.At("conjunct")
 	if c != nil {
 		known := []string{"registry", "contract", "scope", "severity", "cel", "authority", "floors", "gates", "transition"}
-		for _, k := range c.keys {
+		for _, k := range c.Keys {
 			if !slices.Contains(known, k) {
-				l.report(c.fields[k], "data_section", engine.DidYouMean(k, known), "a bundle has no section %q", k)
+				l.Report(c.Fields[k], "data_section", engine.DidYouMean(k, known), "a bundle has no section %q", k)
 			}
 		}
 	}
-	l.registry = l.decoder.registry(c.at("registry"))
-	l.contract = l.decoder.contract(c.at("contract"))
-	l.severity = l.decoder.severity(c.at("severity"))
-	l.celGates = l.decoder.celGates(c.at("cel"))
+	l.registry = l.decoder.registry(c.At("registry"))
+	l.contract = l.decoder.contract(c.At("contract"))
+	l.severity = l.decoder.severity(c.At("severity"))
+	l.celGates = l.decoder.celGates(c.At("cel"))
 	l.toolNames(c)
 	l.required(c)
 }
 
 // toolNames holds every tool that the data speaks of against the registry.
-func (l *loader) toolNames(c *node) {
+func (l *loader) toolNames(c *datafile.Node) {
 	known := slices.Sorted(maps.Keys(l.registry.tools))
-	check := func(n *node, where string, tools []string) {
+	check := func(n *datafile.Node, where string, tools []string) {
 		for _, t := range tools {
 			if _, ok := l.registry.tools[t]; !ok {
-				l.report(n, "data_unknown_tool", engine.DidYouMean(t, known), "%s names tool %q, which the registry does not declare", where, t)
+				l.Report(n, "data_unknown_tool", engine.DidYouMean(t, known), "%s names tool %q, which the registry does not declare", where, t)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Components)) {
-		check(c.at("contract", "components", name, "tools"), "component "+name, l.contract.Components[name].Tools)
+		check(c.At("contract", "components", name, "tools"), "component "+name, l.contract.Components[name].Tools)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Gates)) {
-		check(c.at("contract", "gates", name, "tools"), "gate "+name, l.contract.Gates[name].Tools)
+		check(c.At("contract", "gates", name, "tools"), "gate "+name, l.contract.Gates[name].Tools)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Counters)) {
-		check(c.at("contract", "counters", name, "tools"), "counter "+name, l.contract.Counters[name].Tools)
+		check(c.At("contract", "counters", name, "tools"), "counter "+name, l.contract.Counters[name].Tools)
 	}
 }
 
 // required holds what tools require against what the contract knows.
-func (l *loader) required(c *node) {
+func (l *loader) required(c *datafile.Node) {
 	for _, name := range slices.Sorted(maps.Keys(l.registry.tools)) {
 		t := l.registry.tools[name]
-		at := c.at("registry", "tools", name, "requires")
+		at := c.At("registry", "tools", name, "requires")
 		check := func(kind string, names []string, known map[string]engine.RecordRule) {
 			for _, want := range names {
 				if _, ok := known[want]; !ok {
-					l.report(at, "data_unknown_"+kind, engine.DidYouMean(want, slices.Sorted(maps.Keys(known))),
+					l.Report(at, "data_unknown_"+kind, engine.DidYouMean(want, slices.Sorted(maps.Keys(known))),
 						"tool %s requires %s %q, which the contract does not define", name, kind, want)
 				}
 			}
@@ -210,7 +212,7 @@ func (l *loader) collectModules() {
 			canonical = strings.ReplaceAll(m[1], ".", "/") + "/" + path.Base(p)
 		}
 		if other, twice := l.actual[canonical]; twice {
-			l.problems = append(l.problems, Problem{File: p, Code: "rego_file_name", Message: fmt.Sprintf("the same package has a file of that name already, %s", other), Hint: "rename one of them"})
+			l.Problems = append(l.Problems, Problem{File: p, Code: "rego_file_name", Message: fmt.Sprintf("the same package has a file of that name already, %s", other), Hint: "rename one of them"})
 			continue
 		}
 		l.actual[canonical] = p
@@ -221,8 +223,8 @@ func (l *loader) collectModules() {
 
 // build compiles the parts and wires them into one policy.
 func (l *loader) build() *Bundle {
-	data, _ := l.root.any().(map[string]any)
-	b := &Bundle{Path: l.files.Path, contract: l.contract, registry: l.registry, severity: l.severity}
+	data, _ := l.root.Any().(map[string]any)
+	b := &Bundle{Path: l.files.Path, contract: l.contract, registry: l.registry, severity: l.severity, data: data, modules: l.modules}
 	b.program = l.compileRego(data)
 	if b.program != nil {
 		l.tables(b)
@@ -234,7 +236,7 @@ func (l *loader) build() *Bundle {
 	l.unusedSettings(b)
 	sum, err := digest(data, l.texts)
 	if err != nil {
-		l.problems = append(l.problems, Problem{File: manifestFile, Code: "digest", Message: err.Error()})
+		l.Problems = append(l.Problems, Problem{File: manifestFile, Code: "digest", Message: err.Error()})
 		return nil
 	}
 	b.id = engine.BundleID{Revision: l.revision, Digest: sum}
@@ -252,7 +254,7 @@ func (l *loader) compileRego(data map[string]any) *rego.Program {
 	slices.Sort(gates)
 	for _, g := range l.celGates {
 		if slices.Contains(gates, g.gate.Name) {
-			l.report(g.node, "data_gate", "a gate is either Rego, listed in the contract, or CEL", "gate %s is listed in the contract too", g.gate.Name)
+			l.Report(g.node, "data_gate", "a gate is either Rego, listed in the contract, or CEL", "gate %s is listed in the contract too", g.gate.Name)
 		}
 	}
 	p, problems := rego.Load(rego.Source{Modules: l.modules, Data: data, Input: shapes(l.registry, l.contract), Gates: gates})
@@ -262,7 +264,7 @@ func (l *loader) compileRego(data map[string]any) *rego.Program {
 
 func (l *loader) addRego(problems []rego.Problem) {
 	for _, p := range problems {
-		l.problems = append(l.problems, Problem{File: p.File, Row: p.Row, Col: p.Col, Code: p.Code, Message: p.Message, Hint: p.Hint})
+		l.Problems = append(l.Problems, Problem{File: p.File, Row: p.Row, Col: p.Col, Code: p.Code, Message: p.Message, Hint: p.Hint})
 	}
 }
 
@@ -303,7 +305,7 @@ func (l *loader) compileCEL() *cel.Program {
 		if problem.Warning {
 			l.warnings = append(l.warnings, placed)
 		} else {
-			l.problems = append(l.problems, placed)
+			l.Problems = append(l.Problems, placed)
 		}
 	}
 	return p
@@ -326,8 +328,8 @@ func (l *loader) celSchema() cel.Schema {
 }
 
 func (l *loader) scope() any {
-	if n := l.root.at("conjunct", "scope"); n != nil {
-		return n.any()
+	if n := l.root.At("conjunct", "scope"); n != nil {
+		return n.Any()
 	}
 	return nil
 }
@@ -347,8 +349,8 @@ func (l *loader) unusedSettings(b *Bundle) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Start.Settings)) {
 		if !read[name] {
-			n := l.root.at("conjunct", "contract", "start", "settings")
-			l.report(n.keyNodes[name], "data_unused_setting", engine.DidYouMean(name, slices.Sorted(maps.Keys(engineSettings))),
+			n := l.root.At("conjunct", "contract", "start", "settings")
+			l.Report(n.KeyNodes[name], "data_unused_setting", engine.DidYouMean(name, slices.Sorted(maps.Keys(engineSettings))),
 				"no gate and no rule reads the setting %q", name)
 		}
 	}

@@ -24,6 +24,8 @@ type Bundle struct {
 	contract    *engine.Contract
 	registry    registry
 	severity    severity
+	data        map[string]any
+	modules     []rego.Module
 	program     *rego.Program
 	cel         *cel.Program
 	table       *floors.Severity
@@ -261,3 +263,27 @@ func (b *Bundle) Native() (native, total int, others []floors.Other) { return b.
 // Start is the state of a path before anything is known of it: what the
 // contract says, as in a dry run.
 func (b *Bundle) Start() engine.State { return b.contract.FirstState() }
+
+// GateNames lists the standard gates and the bundle's own.
+func (b *Bundle) GateNames() []string {
+	names := families()
+	for _, g := range b.gates {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// FloorNames lists the bundle's floors, sorted.
+func (b *Bundle) FloorNames() []string { return b.floors.Names() }
+
+// OwnGates lists the names of the bundle's own gates, sorted.
+func (b *Bundle) OwnGates() []string {
+	names := make([]string, len(b.gates))
+	for i, g := range b.gates {
+		names[i] = g.Name
+	}
+	return names
+}
+
+// FloorRules lists the floors that the source names, with the place of each.
+func (b *Bundle) FloorRules() []rego.Head { return b.program.Heads("floors.floors", "name") }

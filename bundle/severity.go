@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/conjunct-project/conjunct/datafile"
 	"github.com/conjunct-project/conjunct/engine"
 )
 
@@ -14,59 +15,59 @@ type severity struct {
 	cap  engine.Tier
 }
 
-func (d *decoder) severity(n *node) severity {
+func (d *decoder) severity(n *datafile.Node) severity {
 	s := severity{bump: 1, cap: engine.Propose}
 	if n == nil {
 		return s
 	}
-	d.object(n, "severity", fields{
-		"bump": d.whole("bump", 0, &s.bump),
-		"cap": func(n *node) {
-			d.member("cap", &s.cap)(n)
+	d.Object(n, "severity", datafile.Fields{
+		"bump": d.Whole("bump", 0, &s.bump),
+		"cap": func(n *datafile.Node) {
+			d.Member("cap", &s.cap)(n)
 			if s.cap == engine.Refuse {
-				d.report(n, "data_range", "", "cap must not be refuse: refuse is reachable only through a floor")
+				d.Report(n, "data_range", "", "cap must not be refuse: refuse is reachable only through a floor")
 			}
 		},
-		"table": func(table *node) { d.table(table) },
+		"table": func(table *datafile.Node) { d.table(table) },
 	})
-	if t := n.at("table"); t != nil {
+	if t := n.At("table"); t != nil {
 		d.cells(t, s.cap)
 	}
 	return s
 }
 
 // table checks that the rows and columns are the enumerations, each once.
-func (d *decoder) table(n *node) {
+func (d *decoder) table(n *datafile.Node) {
 	radii, grades := engine.Properties()["blast_radius"], engine.Properties()["reversibility"]
-	rows := fields{}
+	rows := datafile.Fields{}
 	for _, radius := range radii {
-		rows[radius] = func(row *node) {
-			columns := fields{}
+		rows[radius] = func(row *datafile.Node) {
+			columns := datafile.Fields{}
 			for _, grade := range grades {
 				var t engine.Tier
-				columns[grade] = d.member("table."+radius+"."+grade, &t)
+				columns[grade] = d.Member("table."+radius+"."+grade, &t)
 			}
-			d.object(row, "table."+radius, columns, grades...)
+			d.Object(row, "table."+radius, columns, grades...)
 		}
 	}
-	d.object(n, "table", rows, radii...)
+	d.Object(n, "table", rows, radii...)
 }
 
 // cells checks each tier: never refuse, never beyond the cap.
-func (d *decoder) cells(table *node, limit engine.Tier) {
-	for _, radius := range slices.Sorted(maps.Keys(table.fields)) {
-		row := table.fields[radius]
-		for _, grade := range slices.Sorted(maps.Keys(row.fields)) {
+func (d *decoder) cells(table *datafile.Node, limit engine.Tier) {
+	for _, radius := range slices.Sorted(maps.Keys(table.Fields)) {
+		row := table.Fields[radius]
+		for _, grade := range slices.Sorted(maps.Keys(row.Fields)) {
 			var t engine.Tier
-			text, _ := row.fields[grade].value.(string)
+			text, _ := row.Fields[grade].Value.(string)
 			if t.UnmarshalText([]byte(text)) != nil {
 				continue
 			}
 			switch {
 			case t == engine.Refuse:
-				d.report(row.fields[grade], "data_range", "write a floor instead", "a cell must not be refuse")
+				d.Report(row.Fields[grade], "data_range", "write a floor instead", "a cell must not be refuse")
 			case t.StricterThan(limit):
-				d.report(row.fields[grade], "data_range", "", "the tier %s is beyond the cap %s", t, limit)
+				d.Report(row.Fields[grade], "data_range", "", "the tier %s is beyond the cap %s", t, limit)
 			}
 		}
 	}

@@ -117,11 +117,13 @@ func (p path) within(q path) bool {
 func (p path) same(q path) bool { return p.within(q) && q.within(p) }
 
 func pointer(keys []string) string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, k := range keys {
 		b.WriteByte('/')
-		b.WriteString(escape.Replace(k))
+		if strings.ContainsAny(k, "~/") {
+			k = strings.ReplaceAll(strings.ReplaceAll(k, "~", "~0"), "/", "~1")
+		}
+		b.WriteString(k)
 	}
 	return b.String()
 }

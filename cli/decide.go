@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -28,7 +27,9 @@ answer is not for enforcement.
 
 Exit code: 0 allowed, 3 blocked, 4 held for review, 2 malformed input; for many
 actions the worst of them, 2 over 3 over 4 over 0.`,
-		Flags:  []cli.Flag{bundleFlag(), nowFlag(), formatFlag("pretty", "json")},
+		Flags: []cli.Flag{bundleFlag(), nowFlag(),
+			&cli.BoolFlag{Name: "explain", Usage: "show what each rule did, and what stands between the action and allow"},
+			formatFlag("pretty", "json")},
 		Action: func(c *cli.Context) error { return decide(c, env) },
 	}
 }
@@ -51,30 +52,10 @@ func decide(c *cli.Context, env *Env) error {
 		return err
 	}
 	defer in.Close()
-	show := decisionPrinter(env, c.String("format"))
-	code, some := exitOK, false
-	docs, many := in.documents()
-	for doc, err := range docs {
-		some = true
-		answer := engine.Decision{}
-		if err == nil {
-			answer, err = dryRun(c.Context, b, doc.text, now)
-		}
-		if err != nil {
-			if err = inDocument(in.name, doc, many, err); !many {
-				return err
-			}
-			report(env.Stderr, err)
-			code = worst(code, codeOf(err))
-			continue
-		}
-		if err := show(&answer); err != nil {
-			return err
-		}
-		code = worst(code, exitFor(answer.Outcome))
-	}
-	if !some {
-		return usagef("", "%s holds no action", in.name)
+	run := &dryRun{bundle: b, now: now, explain: c.Bool("explain"), show: answerPrinter(env, c.String("format"))}
+	code, err := run.all(c.Context, in, func(err error) { report(env.Stderr, err) })
+	if err != nil {
+		return err
 	}
 	if c.String("format") == "pretty" {
 		fmt.Fprintln(env.Stderr, "dry run: nothing was journalled; not for enforcement")
@@ -82,37 +63,81 @@ func decide(c *cli.Context, env *Env) error {
 	return exitError(code)
 }
 
-// dryRun decides one document from the contract's start state.
-func dryRun(ctx context.Context, b *bundle.Bundle, doc []byte, now int64) (engine.Decision, error) {
+// dryRun decides actions from the contract's start state, each on its own.
+type dryRun struct {
+	bundle  *bundle.Bundle
+	now     int64
+	explain bool
+	show    func(*answer) error
+}
+
+// answer is a decision and, where asked for, how it came about.
+type answer struct {
+	*engine.Decision
+	Explain *explanation `json:"explain,omitempty"`
+}
+
+type explanation struct {
+	Rules []bundle.Explanation `json:"rules"`
+	Needs []engine.Need        `json:"needs"`
+}
+
+// all decides every document of an input. In an input of many a malformed one
+// is complained about and the others are still decided.
+func (r *dryRun) all(ctx context.Context, in *input, complain func(error)) (code int, err error) {
+	some := false
+	docs, many := in.documents()
+	for line, err := range docs {
+		some = true
+		var outcome engine.Outcome
+		if err == nil {
+			outcome, err = r.one(ctx, line.Text)
+		}
+		switch {
+		case err == nil:
+			code = worst(code, exitFor(outcome))
+		case many:
+			complain(fmt.Errorf("%s: %w", in.name, line.Locate(err)))
+			code = worst(code, codeOf(err))
+		default:
+			return 0, fmt.Errorf("%s: %w", in.name, err)
+		}
+	}
+	if !some {
+		return 0, usagef("", "%s holds no action", in.name)
+	}
+	return code, nil
+}
+
+func (r *dryRun) one(ctx context.Context, doc []byte) (engine.Outcome, error) {
 	a, err := action.Decode(doc)
 	if err != nil {
-		return engine.Decision{}, err
+		return engine.Block, err
 	}
-	return engine.Decide(ctx, b, engine.Input{Action: a, State: b.Start(), Now: now}), nil
+	in := engine.Input{Action: a, State: r.bundle.Start(), Now: r.now}
+	d := engine.Decide(ctx, r.bundle, in)
+	out := answer{Decision: &d}
+	if r.explain {
+		low := engine.LowConfidence(a.Confidence, r.bundle.Contract().Threshold)
+		out.Explain = &explanation{Rules: r.bundle.Explain(ctx, in, &d, low), Needs: d.Needs()}
+	}
+	return d.Outcome, r.show(&out)
 }
 
-// inDocument names the file, and in a file of many the line, in which an action
-// is malformed.
-func inDocument(name string, doc document, many bool, err error) error {
-	var e *action.Error
-	if !errors.As(err, &e) {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	placed := *e
-	if many && doc.line > 0 {
-		placed.Line = doc.line
-	}
-	return fmt.Errorf("%s: %w", name, &placed)
-}
-
-// decisionPrinter returns the function that shows a decision in a format.
-func decisionPrinter(env *Env, format string) func(*engine.Decision) error {
+// answerPrinter returns the function that shows an answer in a format.
+func answerPrinter(env *Env, format string) func(*answer) error {
 	if format == "json" {
 		enc := newEncoder(env.Stdout)
-		return func(d *engine.Decision) error { return enc.Encode(d) }
+		return func(a *answer) error { return enc.Encode(a) }
 	}
 	p := &painter{w: env.Stdout, color: env.Color}
-	return p.decision
+	return func(a *answer) error {
+		p.decision(a.Decision)
+		if a.Explain != nil {
+			p.explanation(a.Explain)
+		}
+		return p.err
+	}
 }
 
 func newEncoder(w io.Writer) *json.Encoder {

@@ -27,28 +27,16 @@ func (in *input) Close() error {
 	return in.close()
 }
 
-// document is one JSON document of an input. Line is 0 where the input holds
-// only one.
-type document struct {
-	line int
-	text []byte
-}
-
 // documents yields the JSON documents of an input: one a line for JSON Lines,
 // which is told by the file's name or by a first line that is a document of its
-// own, and the whole input otherwise. many says which.
-func (in *input) documents() (docs iter.Seq2[document, error], many bool) {
+// own, and the whole input otherwise, as a line with the number 0. many says
+// which.
+func (in *input) documents() (docs iter.Seq2[action.Line, error], many bool) {
 	r := bufio.NewReaderSize(in.Reader, action.MaxSize+1)
-	if !in.lines(r) {
-		return one(r), false
+	if in.lines(r) {
+		return action.Lines(r), true
 	}
-	return func(yield func(document, error) bool) {
-		for l, err := range action.Lines(r) {
-			if !yield(document{l.Number, l.Text}, err) {
-				return
-			}
-		}
-	}, true
+	return one(r), false
 }
 
 func (in *input) lines(r *bufio.Reader) bool {
@@ -64,9 +52,9 @@ func (in *input) lines(r *bufio.Reader) bool {
 }
 
 // one reads the whole input as one document, and no further than its limit.
-func one(r io.Reader) iter.Seq2[document, error] {
-	return func(yield func(document, error) bool) {
+func one(r io.Reader) iter.Seq2[action.Line, error] {
+	return func(yield func(action.Line, error) bool) {
 		text, err := io.ReadAll(io.LimitReader(r, action.MaxSize+1))
-		yield(document{text: text}, err)
+		yield(action.Line{Text: text}, err)
 	}
 }

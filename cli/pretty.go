@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 )
 
@@ -62,14 +63,16 @@ func visible(s string) string {
 	return b.String()
 }
 
-func hidden(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) && r != ' ' }
+func hidden(r rune) bool {
+	return r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) && r != ' '
+}
 
 var outcomeColor = map[engine.Outcome]string{engine.Allow: green, engine.Review: yellow, engine.Block: red}
 
 var verdictColor = map[engine.Verdict]string{engine.Pass: green, engine.Fail: red, engine.Unknown: yellow, engine.NotApplicable: dim}
 
 // decision prints one decision.
-func (p *painter) decision(d *engine.Decision) error {
+func (p *painter) decision(d *engine.Decision) {
 	if p.count++; p.count > 1 {
 		p.printf("\n")
 	}
@@ -88,7 +91,6 @@ func (p *painter) decision(d *engine.Decision) error {
 	}
 	p.field("transition", p.transition(d))
 	p.printf("\n%s\n", wrap(visible(d.Reason), 96, "  "))
-	return p.err
 }
 
 func (p *painter) field(label, text string) { p.printf("  %-12s %s\n", label, text) }
@@ -130,6 +132,37 @@ func (p *painter) transition(d *engine.Decision) string {
 		return d.Transition.String()
 	}
 	return fmt.Sprintf("%s  %s", d.Transition, p.paint(dim, "because of "+d.Cause))
+}
+
+// explanation prints what the rules did and what is missing.
+func (p *painter) explanation(e *explanation) {
+	p.printf("\n  rules\n")
+	for _, x := range e.Rules {
+		p.printf("    %s\n", x.Entry)
+		if x.Err != "" {
+			p.printf("      %s\n", p.paint(red, visible(x.Err)))
+		}
+		for _, s := range x.Steps {
+			p.step(s)
+		}
+	}
+	if len(e.Needs) > 0 {
+		p.printf("\n  what stands between this call and allow\n")
+	}
+	for _, n := range e.Needs {
+		p.printf("    - %s\n", visible(n.Text))
+	}
+}
+
+func (p *painter) step(s bundle.Step) {
+	mark, note := p.paint(green, "holds"), s.Rule.Title
+	if !s.Held {
+		mark = p.paint(dim, "   no")
+		if s.Failed != "" {
+			note = fmt.Sprintf("row %d: %s", s.Row, strings.Join(strings.Fields(s.Failed), " "))
+		}
+	}
+	p.printf("      %s  %s:%d  %s\n", mark, s.Rule.File, s.Rule.Row, visible(note))
 }
 
 // wrap breaks text at spaces into lines of at most width characters, each

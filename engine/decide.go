@@ -185,12 +185,15 @@ func (j *judgement) applyFloors(tier Tier) Tier {
 	return tier
 }
 
-// lowConfidence reports whether confidence is absent, outside 0..1, or below
-// the threshold. It is the only place where confidence enters, and it can only
-// tighten.
+// lowConfidence is the only place where confidence enters a decision: absent,
+// outside 0..1 or below the threshold, it tightens. It can do nothing else.
 func (j *judgement) lowConfidence() bool {
-	c := j.in.Action.Confidence
-	return c == nil || !(*c >= 0 && *c <= 1) || !(*c >= j.contract.Threshold)
+	return LowConfidence(j.in.Action.Confidence, j.contract.Threshold)
+}
+
+// LowConfidence reports whether a confidence counts as low under a threshold.
+func LowConfidence(c *float64, threshold float64) bool {
+	return c == nil || !(*c >= 0 && *c <= 1) || !(*c >= threshold)
 }
 
 // testOwnGates evaluates every own gate that applies, without short cut. One
@@ -259,6 +262,7 @@ func (j *judgement) answer() {
 		d.Reasons[i] = normal(d.Reasons[i])
 	}
 	d.Reason = sentence(j)
+	d.needs = j.needs()
 }
 
 // allPass is the join: conjunction over every applicable gate. An empty list

@@ -36,12 +36,21 @@ type Decision struct {
 	Seq          uint64         `json:"seq"`
 	Hash         string         `json:"hash"`
 
-	// answered is the cause behind Cause.
+	// answered is the cause behind Cause, and flags what the transition rule saw.
 	answered Cause
+	flags    Flags
+	needs    []Need
 }
 
 // Answered is the cause that the transition answers; NoCause on act.
 func (d *Decision) Answered() Cause { return d.answered }
+
+// Flags is what the transition rule saw besides the cause.
+func (d *Decision) Flags() Flags { return d.flags }
+
+// Needs is the shortest list of what stands between this action and allow.
+// Confidence is never on it.
+func (d *Decision) Needs() []Need { return d.needs }
 
 // Modifier is one modifier of the severity table. Applied says that it moved
 // the tier; one that holds under the cap does not.

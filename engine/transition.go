@@ -110,6 +110,7 @@ func (j *judgement) firstOwn(r Resolution) (string, bool) {
 // admit asks the bundle for a transition and clamps it to the gate's row.
 func (j *judgement) admit(c Cause, gate string) Transition {
 	flags := j.flags()
+	j.d.flags = flags
 	t, ok := j.policy.Next(c, flags)
 	row := j.row(gate, flags)
 	switch {

@@ -239,3 +239,12 @@ type Other struct {
 	Why  string
 	Rule engine.Rule
 }
+
+// Names lists the members, sorted.
+func (c *Clauses) Names() []string {
+	names := make([]string, len(c.members))
+	for i, m := range c.members {
+		names[i] = m.name
+	}
+	return names
+}

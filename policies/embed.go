@@ -37,12 +37,12 @@ func FS(name string) (fs.FS, error) {
 	return fs.Sub(files, name)
 }
 
-//go:embed scenarios
+//go:embed init/scenarios
 var scenarios embed.FS
 
 // Scenarios returns the example scenarios for a new bundle.
 func Scenarios() fs.FS {
-	sub, err := fs.Sub(scenarios, "scenarios")
+	sub, err := fs.Sub(scenarios, "init/scenarios")
 	if err != nil {
 		// The directory is part of this package; it cannot be missing.
 		panic(err)

@@ -4,7 +4,9 @@ import data.conjunct.transition
 
 none := {"retry_left": false, "recoverable": true, "other_component": false, "can_ask": false, "high_consequence": false}
 
-next(cause, flags) := transition.next.transition with input.flags as object.union(object.union(none, flags), {"cause": cause})
+next(cause, flags) := answer.transition if {
+	answer := transition.next with input.flags as object.union(object.union(none, flags), {"cause": cause})
+}
 
 test_out_of_scope_stops if next("out_of_scope", {"can_ask": true}) == "stop"
 

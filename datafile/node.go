@@ -1,4 +1,4 @@
-package bundle
+package datafile
 
 import (
 	"bytes"
@@ -14,55 +14,57 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// node is one value of a data file with its place. Exactly one of fields,
-// items and value is in use.
-type node struct {
-	file     string
-	row, col int
-	kind     kind
-	value    any // string, float64, bool or nil
-	keys     []string
-	fields   map[string]*node
-	keyNodes map[string]*node // place of each key
-	items    []*node
+// Node is one value of a data file with its place. Exactly one of Fields, Items
+// and Value is in use.
+type Node struct {
+	File     string
+	Row, Col int
+	Kind     Kind
+	Value    any // string, float64, bool or nil
+	Keys     []string
+	Fields   map[string]*Node
+	KeyNodes map[string]*Node // place of each key
+	Items    []*Node
 }
 
-type kind uint8
+// Kind tells which part of a node is in use.
+type Kind uint8
 
 const (
-	scalarKind kind = iota
-	objectKind
-	arrayKind
+	Scalar Kind = iota
+	Object
+	Array
 )
 
-func (n *node) isObject() bool { return n != nil && n.kind == objectKind }
+// IsObject reports whether the node is there and an object.
+func (n *Node) IsObject() bool { return n != nil && n.Kind == Object }
 
-// any is the value as plain Go data.
-func (n *node) any() any {
-	switch n.kind {
-	case objectKind:
-		out := make(map[string]any, len(n.fields))
-		for k, v := range n.fields {
-			out[k] = v.any()
+// Any is the value as plain Go data.
+func (n *Node) Any() any {
+	switch n.Kind {
+	case Object:
+		out := make(map[string]any, len(n.Fields))
+		for k, v := range n.Fields {
+			out[k] = v.Any()
 		}
 		return out
-	case arrayKind:
-		out := make([]any, len(n.items))
-		for i, v := range n.items {
-			out[i] = v.any()
+	case Array:
+		out := make([]any, len(n.Items))
+		for i, v := range n.Items {
+			out[i] = v.Any()
 		}
 		return out
 	}
-	return n.value
+	return n.Value
 }
 
-// at follows keys and returns the node there, or nil.
-func (n *node) at(keys ...string) *node {
+// At follows keys and returns the node there, or nil.
+func (n *Node) At(keys ...string) *Node {
 	for _, k := range keys {
-		if !n.isObject() {
+		if !n.IsObject() {
 			return nil
 		}
-		n = n.fields[k]
+		n = n.Fields[k]
 	}
 	return n
 }
@@ -79,7 +81,8 @@ func (r *reader) report(row, col int, code, message, hint string) {
 	r.problems = append(r.problems, Problem{File: r.file, Row: row, Col: col, Code: code, Message: message, Hint: hint})
 }
 
-func readData(file string, content []byte) (*node, []Problem) {
+// Read reads one data file. The node is nil when nothing could be read.
+func Read(file string, content []byte) (*Node, []Problem) {
 	r := &reader{file: file}
 	if !utf8.Valid(content) {
 		r.report(1, 1, "data_encoding", "the file is not UTF-8", "")
@@ -89,7 +92,7 @@ func readData(file string, content []byte) (*node, []Problem) {
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return &node{file: file, row: 1, col: 1, kind: objectKind, fields: map[string]*node{}}, nil
+		return &Node{File: file, Row: 1, Col: 1, Kind: Object, Fields: map[string]*Node{}}, nil
 	case err != nil:
 		r.syntax(err)
 		return nil, r.problems
@@ -119,8 +122,8 @@ func (r *reader) syntax(err error) {
 // maxDataDepth bounds nesting in data files.
 const maxDataDepth = 64
 
-func (r *reader) node(y *yaml.Node, depth int) *node {
-	n := &node{file: r.file, row: y.Line, col: y.Column}
+func (r *reader) node(y *yaml.Node, depth int) *Node {
+	n := &Node{File: r.file, Row: y.Line, Col: y.Column}
 	if depth > maxDataDepth {
 		r.report(y.Line, y.Column, "data_depth", fmt.Sprintf("nested deeper than %d levels", maxDataDepth), "")
 		return n
@@ -132,34 +135,34 @@ func (r *reader) node(y *yaml.Node, depth int) *node {
 	case yaml.MappingNode:
 		r.object(n, y, depth)
 	case yaml.SequenceNode:
-		n.kind = arrayKind
+		n.Kind = Array
 		for _, item := range y.Content {
-			n.items = append(n.items, r.node(item, depth+1))
+			n.Items = append(n.Items, r.node(item, depth+1))
 		}
 	case yaml.AliasNode:
 		r.report(y.Line, y.Column, "data_alias", "an alias", "write the value out")
 	default:
-		n.value = r.scalar(y)
+		n.Value = r.scalar(y)
 	}
 	return n
 }
 
-func (r *reader) object(n *node, y *yaml.Node, depth int) {
-	n.kind = objectKind
-	n.fields, n.keyNodes = map[string]*node{}, map[string]*node{}
+func (r *reader) object(n *Node, y *yaml.Node, depth int) {
+	n.Kind = Object
+	n.Fields, n.KeyNodes = map[string]*Node{}, map[string]*Node{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		k, v := y.Content[i], y.Content[i+1]
 		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
 			r.report(k.Line, k.Column, "data_key", fmt.Sprintf("key %q is not text", k.Value), "put it in quotes")
 			continue
 		}
-		if first, twice := n.keyNodes[k.Value]; twice {
-			r.report(k.Line, k.Column, "data_duplicate_key", fmt.Sprintf("key %q stands in row %d already", k.Value, first.row), "only one would count; remove the other")
+		if first, twice := n.KeyNodes[k.Value]; twice {
+			r.report(k.Line, k.Column, "data_duplicate_key", fmt.Sprintf("key %q stands in row %d already", k.Value, first.Row), "only one would count; remove the other")
 			continue
 		}
-		n.keys = append(n.keys, k.Value)
-		n.keyNodes[k.Value] = &node{file: r.file, row: k.Line, col: k.Column}
-		n.fields[k.Value] = r.node(v, depth+1)
+		n.Keys = append(n.Keys, k.Value)
+		n.KeyNodes[k.Value] = &Node{File: r.file, Row: k.Line, Col: k.Column}
+		n.Fields[k.Value] = r.node(v, depth+1)
 	}
 }
 
@@ -188,45 +191,45 @@ func (r *reader) scalar(y *yaml.Node) any {
 	return nil
 }
 
-// merge puts what from holds into n, at a path of keys. The same place filled
+// Merge puts what from holds into n, at a path of keys. The same place filled
 // twice is a problem: one of the two would silently not count.
-func merge(into *node, keys []string, from *node) []Problem {
+func Merge(into *Node, keys []string, from *Node) []Problem {
 	for _, k := range keys {
-		next := into.fields[k]
+		next := into.Fields[k]
 		if next == nil {
-			next = &node{file: from.file, row: 1, col: 1, kind: objectKind, fields: map[string]*node{}, keyNodes: map[string]*node{}}
-			into.fields[k] = next
-			into.keys = append(into.keys, k)
+			next = &Node{File: from.File, Row: 1, Col: 1, Kind: Object, Fields: map[string]*Node{}, KeyNodes: map[string]*Node{}}
+			into.Fields[k] = next
+			into.Keys = append(into.Keys, k)
 		}
-		if !next.isObject() {
+		if !next.IsObject() {
 			return []Problem{clash(next, from, k)}
 		}
 		into = next
 	}
-	if !from.isObject() {
-		return []Problem{{File: from.file, Row: from.row, Col: from.col, Code: "data_object", Message: "the file must hold an object"}}
+	if !from.IsObject() {
+		return []Problem{{File: from.File, Row: from.Row, Col: from.Col, Code: "data_object", Message: "the file must hold an object"}}
 	}
 	var problems []Problem
-	for _, k := range from.keys {
-		have, ok := into.fields[k]
+	for _, k := range from.Keys {
+		have, ok := into.Fields[k]
 		switch {
 		case !ok:
-			into.fields[k] = from.fields[k]
-			into.keys = append(into.keys, k)
-			if into.keyNodes == nil {
-				into.keyNodes = map[string]*node{}
+			into.Fields[k] = from.Fields[k]
+			into.Keys = append(into.Keys, k)
+			if into.KeyNodes == nil {
+				into.KeyNodes = map[string]*Node{}
 			}
-			into.keyNodes[k] = from.keyNodes[k]
-		case have.isObject() && from.fields[k].isObject():
-			problems = append(problems, merge(have, nil, from.fields[k])...)
+			into.KeyNodes[k] = from.KeyNodes[k]
+		case have.IsObject() && from.Fields[k].IsObject():
+			problems = append(problems, Merge(have, nil, from.Fields[k])...)
 		default:
-			problems = append(problems, clash(have, from.keyNodes[k], k))
+			problems = append(problems, clash(have, from.KeyNodes[k], k))
 		}
 	}
 	return problems
 }
 
-func clash(have, from *node, key string) Problem {
-	return Problem{File: from.file, Row: from.row, Col: from.col, Code: "data_duplicate_key",
-		Message: fmt.Sprintf("%q is given in %s:%d already", key, have.file, have.row), Hint: "only one would count; remove the other"}
+func clash(have, from *Node, key string) Problem {
+	return Problem{File: from.File, Row: from.Row, Col: from.Col, Code: "data_duplicate_key",
+		Message: fmt.Sprintf("%q is given in %s:%d already", key, have.File, have.Row), Hint: "only one would count; remove the other"}
 }

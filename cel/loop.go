@@ -12,36 +12,49 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// inOrder makes comprehensions over maps run in the order of the keys. Go
-// iterates maps in random order, and cel-go passes that on: the same gate could
-// give two answers to the same input.
-func inOrder(root *ast.AST) cel.ProgramOption {
+// rangeLimit is the longest range of a loop under a cost limit. The cost tracker
+// of cel-go v0.31.0 searches a stack that grows with every turn of a loop, so the
+// time is quadratic: 400,000 turns stay below the cost limit and take minutes.
+const rangeLimit = 10_000
+
+// loops makes comprehensions over maps run in the order of the keys. Go iterates
+// maps in random order, and cel-go passes that on: the same gate could give two
+// answers to the same input. A limit above 0 bounds the ranges.
+func loops(root *ast.AST, limit int) cel.ProgramOption {
 	ranges := map[int64]bool{}
 	ast.PostOrderVisit(root.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.ComprehensionKind {
 			return
 		}
 		iterated := e.AsComprehension().IterRange()
-		if root.GetType(iterated.ID()).Kind() != types.ListKind {
-			ranges[iterated.ID()] = true
-		}
+		isList := root.GetType(iterated.ID()).Kind() == types.ListKind
+		ranges[iterated.ID()] = !isList || limit > 0 && iterated.Kind() != ast.ListKind
 	}))
 	return cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		if ranges[i.ID()] {
-			return orderedRange{i}, nil
+			return loopRange{i, limit}, nil
 		}
 		return i, nil
 	})
 }
 
-// orderedRange is the range of a comprehension.
-type orderedRange struct{ interpreter.InterpretableV2 }
-
-func (r orderedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return ordered(r.InterpretableV2.Exec(frame))
+// loopRange is the range of a comprehension.
+type loopRange struct {
+	interpreter.InterpretableV2
+	limit int
 }
 
-func (r orderedRange) Eval(vars interpreter.Activation) ref.Val {
+func (r loopRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v := r.InterpretableV2.Exec(frame)
+	if sizer, ok := v.(traits.Sizer); ok && r.limit > 0 {
+		if n, ok := sizer.Size().(types.Int); ok && int(n) > r.limit {
+			panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "the range of a loop is too long"})
+		}
+	}
+	return ordered(v)
+}
+
+func (r loopRange) Eval(vars interpreter.Activation) ref.Val {
 	return r.Exec(interpreter.AsFrame(vars))
 }
 
