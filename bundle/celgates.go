@@ -96,14 +96,30 @@ func (g *celGate) place(p cel.Problem, files Files) Problem {
 		return out
 	}
 	switch first[n.Col-1] {
-	case '|', '>':
+	case '|':
 		out.Row = n.Row + p.Line
-		text := files.line(n.File, out.Row)
-		out.Col = len(text) - len(strings.TrimLeft(text, " ")) + p.Column
+		out.Col = indent(files.line(n.File, out.Row)) + p.Column
+	case '>':
+		out.Row, out.Col = folded(files, n, p.Column-1)
 	case '"', '\'':
 		out.Col = n.Col + p.Column
 	default:
 		out.Col = n.Col + p.Column - 1
 	}
 	return out
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// folded finds the place of an offset in the text of a folded block scalar,
+// whose rows are joined by single spaces.
+func folded(files Files, n *datafile.Node, offset int) (row, col int) {
+	for row = n.Row + 1; ; row++ {
+		line := files.line(n.File, row)
+		text := strings.TrimSpace(line)
+		if text == "" || offset <= len(text) {
+			return row, indent(line) + offset + 1
+		}
+		offset -= len(text) + 1
+	}
 }

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -264,6 +265,13 @@ func (l *loader) compileRego(data map[string]any) *rego.Program {
 
 func (l *loader) addRego(problems []rego.Problem) {
 	for _, p := range problems {
+		gate, missing := strings.CutPrefix(p.Entry, rego.Gates+".")
+		if missing {
+			known := append(families(), gate)
+			hint := cmp.Or(p.Hint, engine.DidYouMean(gate, slices.DeleteFunc(known, func(k string) bool { return k == gate })))
+			l.Report(l.root.At("conjunct", "contract", "gates").KeyNodes[gate], p.Code, hint, "%s", p.Message)
+			continue
+		}
 		l.Problems = append(l.Problems, Problem{File: p.File, Row: p.Row, Col: p.Col, Code: p.Code, Message: p.Message, Hint: p.Hint})
 	}
 }

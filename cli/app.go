@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,6 +172,10 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			}
 			rest = append(rest, arg)
 		}
+	}
+	if len(rest) > 0 && len(commands) > 0 {
+		// The rest names no command: let group say so instead of printing help.
+		flags = slices.DeleteFunc(flags, func(f string) bool { return f == "--help" || f == "-h" })
 	}
 	out := append(path, flags...)
 	if len(rest) > 0 {

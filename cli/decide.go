@@ -57,7 +57,7 @@ func decide(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	if c.String("format") == "pretty" {
+	if run.shown > 0 && c.String("format") == "pretty" {
 		fmt.Fprintln(env.Stderr, "dry run: nothing was journalled; not for enforcement")
 	}
 	return exitError(code)
@@ -69,6 +69,7 @@ type dryRun struct {
 	now     int64
 	explain bool
 	show    func(*answer) error
+	shown   int
 }
 
 // answer is a decision and, where asked for, how it came about.
@@ -121,6 +122,7 @@ func (r *dryRun) one(ctx context.Context, doc []byte) (engine.Outcome, error) {
 		low := engine.LowConfidence(a.Confidence, r.bundle.Contract().Threshold)
 		out.Explain = &explanation{Rules: r.bundle.Explain(ctx, in, &d, low), Needs: d.Needs()}
 	}
+	r.shown++
 	return d.Outcome, r.show(&out)
 }
 

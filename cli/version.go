@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/cel"
+	"github.com/conjunct-project/conjunct/rego"
 )
 
 // release is the version of Conjunct.
@@ -48,7 +50,7 @@ func versionCommand(env *Env) *cli.Command {
 
 func readVersions(c *cli.Context) (versions, error) {
 	v := versions{Conjunct: release, Go: runtime.Version(),
-		OPA: moduleVersion("github.com/open-policy-agent/opa"), CEL: moduleVersion("github.com/google/cel-go")}
+		OPA: rego.Version(), CEL: cel.Version()}
 	if !c.IsSet("bundle") {
 		return v, nil
 	}
@@ -59,19 +61,6 @@ func readVersions(c *cli.Context) (versions, error) {
 	native, total, _ := b.Native()
 	v.Bundle = &bundleVersion{Revision: b.Bundle().Revision, Digest: b.Bundle().Digest, Native: native, Floors: total}
 	return v, nil
-}
-
-// moduleVersion is the version of a dependency in this binary.
-func moduleVersion(path string) string {
-	info, ok := debug.ReadBuildInfo()
-	if ok {
-		for _, m := range info.Deps {
-			if m.Path == path {
-				return m.Version
-			}
-		}
-	}
-	return "unknown"
 }
 
 func printVersions(env *Env, format string, v versions) error {

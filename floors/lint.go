@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/rego"
@@ -110,7 +111,7 @@ func (l *lint) values(c *rego.Clause) {
 		for _, v := range append(slices.Clone(a.Values), onlyValue(a)...) {
 			text, _ := v.(string)
 			if !slices.Contains(known, text) {
-				l.report(c.Rule, engine.DidYouMean(text, known), "input%s is never %v", engine.Pointer(a.Path...), v)
+				l.report(c.Rule, engine.DidYouMean(text, known), "input.%s is never %q", strings.Join(a.Path, "."), text)
 			}
 		}
 	}

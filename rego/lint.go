@@ -75,11 +75,12 @@ func ruleName(r *ast.Rule) string { return string(r.Head.Ref()[0].Value.(ast.Var
 
 // rule checks everything in one rule.
 func (l *linter) rule(pkg string, r *ast.Rule) {
+	locals := inputLocals(r)
 	ast.WalkExprs(r, func(e *ast.Expr) bool {
 		if len(e.With) > 0 {
 			l.report(e.Location, "rego_with", "`with` replaces what a rule reads, so it stands in tests only", "move it to a _test.rego file")
 		}
-		l.expression(pkg, e)
+		l.expression(pkg, e, locals)
 		return false
 	})
 	ast.WalkRefs(r, func(ref ast.Ref) bool {
@@ -89,7 +90,7 @@ func (l *linter) rule(pkg string, r *ast.Rule) {
 }
 
 // expression checks constants against enumerations, and negation in gates.
-func (l *linter) expression(pkg string, e *ast.Expr) {
+func (l *linter) expression(pkg string, e *ast.Expr, locals map[ast.Var]*ast.Term) {
 	if e.Negated && pkg == Gates {
 		l.negation(e)
 	}
@@ -99,9 +100,36 @@ func (l *linter) expression(pkg string, e *ast.Expr) {
 	}
 	switch e.Operator().String() {
 	case "eq", "equal", "neq", "assign", "internal.member_2":
-		l.compare(pkg, e, terms[1], terms[2])
-		l.compare(pkg, e, terms[2], terms[1])
+		a, b := follow(terms[1], locals), follow(terms[2], locals)
+		l.compare(pkg, e, a, b)
+		l.compare(pkg, e, b, a)
 	}
+}
+
+// inputLocals maps the variables of a rule that stand for an input path. The
+// compiler makes such variables itself, for the arguments of calls.
+func inputLocals(r *ast.Rule) map[ast.Var]*ast.Term {
+	locals := map[ast.Var]*ast.Term{}
+	ast.WalkExprs(r, func(e *ast.Expr) bool {
+		terms, ok := e.Terms.([]*ast.Term)
+		if !ok || len(terms) != 3 || !e.IsEquality() && !e.IsAssignment() {
+			return false
+		}
+		v, isVar := terms[1].Value.(ast.Var)
+		ref, isRef := terms[2].Value.(ast.Ref)
+		if isVar && isRef && ref.HasPrefix(ast.InputRootRef) {
+			locals[v] = terms[2]
+		}
+		return false
+	})
+	return locals
+}
+
+func follow(t *ast.Term, locals map[ast.Var]*ast.Term) *ast.Term {
+	if v, ok := t.Value.(ast.Var); ok && locals[v] != nil {
+		return locals[v]
+	}
+	return t
 }
 
 // compare reports constants in value that the enumeration at ref does not have.
@@ -255,8 +283,9 @@ func (l *linter) missingEntries() {
 	}
 	for _, gate := range l.src.Gates {
 		if len(l.rules[Gates+"."+gate]) == 0 {
-			l.report(nil, "rego_missing_gate", fmt.Sprintf("the contract lists gate %s and no rule data.conjunct.gates.%s defines it", gate, gate),
-				engine.DidYouMean(gate, l.names(Gates)))
+			l.problems = append(l.problems, Problem{Entry: Gates + "." + gate, Code: "rego_missing_gate",
+				Message: fmt.Sprintf("the contract lists gate %s and no rule data.conjunct.gates.%s defines it", gate, gate),
+				Hint:    engine.DidYouMean(gate, l.names(Gates))})
 		}
 	}
 }

@@ -18,6 +18,8 @@ type Problem struct {
 	Code    string
 	Message string
 	Hint    string
+	// Entry names the entry point that a problem without a place is about.
+	Entry string
 }
 
 func at(loc *ast.Location, code, message, hint string) Problem {

@@ -3,6 +3,7 @@ package rego
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/cover"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
+	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
 // Suite is what RunTests runs: the modules of a bundle and its test files.
@@ -44,7 +46,8 @@ type Coverage struct {
 }
 
 // RunTests runs the `test_` rules of a bundle with OPA's own runner, as `opa
-// test` does, and returns the results in order of file and row.
+// test` does, and returns the results in order of file and row. When a test
+// fails they run a second time with tracing, to tell where.
 func RunTests(ctx context.Context, s Suite) ([]TestResult, []Coverage, []Problem) {
 	modules, problems := parse(slices.Concat(s.Modules, s.Tests))
 	if len(problems) > 0 {
@@ -53,30 +56,46 @@ func RunTests(ctx context.Context, s Suite) ([]TestResult, []Coverage, []Problem
 	if _, err := regexp.Compile(s.Run); err != nil {
 		return nil, nil, []Problem{{Code: "test_filter", Message: err.Error()}}
 	}
+	reached := cover.New()
+	results, err := s.run(ctx, modules, func(r *tester.Runner) *tester.Runner { return r.SetCoverageQueryTracer(reached) })
+	if err != nil {
+		return nil, nil, sorted(fromOPA(err))
+	}
+	if slices.ContainsFunc(results, func(r *tester.Result) bool { return r.Fail }) {
+		if traced, err := s.run(ctx, modules, func(r *tester.Runner) *tester.Runner { return r.EnableTracing(true) }); err == nil {
+			results = traced
+		}
+	}
+	out := make([]TestResult, len(results))
+	for i, r := range results {
+		out[i] = testResult(r)
+	}
+	slices.SortFunc(out, func(a, b TestResult) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name))
+	})
+	return out, coverage(reached, modules, s.Modules), nil
+}
+
+func (s Suite) run(ctx context.Context, modules map[string]*ast.Module, option func(*tester.Runner) *tester.Runner) ([]*tester.Result, error) {
 	store := inmem.NewFromObject(toStore(s.Data))
 	txn, err := store.NewTransaction(ctx)
 	if err != nil {
-		return nil, nil, []Problem{{Code: "test_store", Message: err.Error()}}
+		return nil, err
 	}
 	defer store.Abort(ctx, txn)
-	trace := cover.New()
-	runner := tester.NewRunner().SetModules(modules).SetStore(store).SetCoverageQueryTracer(trace).
-		SetTimeout(s.Timeout).RaiseBuiltinErrors(true).CapturePrintOutput(true)
+	runner := option(tester.NewRunner().SetModules(modules).SetStore(store).SetTimeout(s.Timeout).RaiseBuiltinErrors(true))
 	if s.Run != "" {
 		runner = runner.Filter(s.Run)
 	}
 	results, err := runner.RunTests(ctx, txn)
 	if err != nil {
-		return nil, nil, sorted(fromOPA(err))
+		return nil, err
 	}
-	var out []TestResult
+	var out []*tester.Result
 	for r := range results {
-		out = append(out, testResult(r))
+		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b TestResult) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name))
-	})
-	return out, coverage(trace, modules, s.Modules), nil
+	return out, nil
 }
 
 func testResult(r *tester.Result) TestResult {
@@ -87,12 +106,21 @@ func testResult(r *tester.Result) TestResult {
 	switch {
 	case r.Error != nil:
 		out.Why = r.Error.Error()
-	case r.Fail && r.FailedAt != nil:
-		out.Why = "not true: " + r.FailedAt.String()
 	case r.Fail:
-		out.Why = "not true"
+		out.Why = "not true: " + failedAt(r, out.File)
 	}
 	return out
+}
+
+// failedAt is the last expression in the test's own file that did not hold.
+func failedAt(r *tester.Result, file string) string {
+	for _, e := range slices.Backward(r.Trace) {
+		x, ok := e.Node.(*ast.Expr)
+		if ok && e.Op == topdown.FailOp && x.Location != nil && x.Location.File == file {
+			return fmt.Sprintf("%s (row %d)", x.Location.Text, x.Location.Row)
+		}
+	}
+	return r.Name
 }
 
 // coverage lists rows of the bundle's own modules; tests cover themselves.
