@@ -1,6 +1,7 @@
 package action
 
 import (
+	"github.com/conjunct-project/conjunct/engine"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,7 +55,7 @@ func TestNearest(t *testing.T) {
 		"tool": "tool", "TOOL": "tool", "tolo": "tool", "tools": "tool", "call_Id": "call_id", "callid": "call_id",
 		"argument": "arguments", "origin": "origins", "plans": "plan", "x": "", "": "", "something": "", strings.Repeat("tool", 1000): "",
 	} {
-		if got := nearest(name, actionFields); got != want {
+		if got := engine.Nearest(name, actionFields); got != want {
 			t.Errorf("nearest(%.20q): got %q, want %q", name, got, want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+
+	"github.com/conjunct-project/conjunct/engine"
 )
 
 // unit parses and checks one expression. It returns nil when there is a problem.
@@ -84,7 +86,7 @@ func (b *builder) hint(parsed *ast.AST, node int64) string {
 		if !isIdentifier(name) || slices.Contains(b.functions, name) {
 			return ""
 		}
-		if near := nearest(name, b.functions); near != "" {
+		if near := engine.Nearest(name, b.functions); near != "" {
 			return suggest(name, []string{near})
 		}
 	case found.Kind() == ast.IdentKind:
