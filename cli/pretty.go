@@ -79,16 +79,10 @@ func (p *painter) decision(d *engine.Decision) {
 	p.printf("%s  %s  %s\n", p.paint(bold+";"+outcomeColor[d.Outcome], strings.ToUpper(d.Outcome.String())),
 		p.paint(bold, d.Tool), p.paint(dim, d.TraceID+" / "+d.CallID))
 	c := d.Consequence
-	p.field("consequence", fmt.Sprintf("%s, %s, absorbed by %s, noticed %s (%s)", c.Reversibility, c.BlastRadius, c.AbsorbedBy, c.DetectionLatency, c.Source))
+	p.field("consequence", fmt.Sprintf("%s, %s, absorbed by %s, detection %s (%s)", c.Reversibility, c.BlastRadius, c.AbsorbedBy, c.DetectionLatency, c.Source))
 	p.field("tier", p.tier(d))
 	p.field("boundary", d.Boundary.String())
-	for i, g := range d.Gates {
-		label := ""
-		if i == 0 {
-			label = "gates"
-		}
-		p.field(label, p.gate(g))
-	}
+	p.gates(d.Gates)
 	p.field("transition", p.transition(d))
 	p.printf("\n%s\n", wrap(visible(d.Reason), 96, "  "))
 }
@@ -111,20 +105,39 @@ func (p *painter) tier(d *engine.Decision) string {
 	return s + "  " + p.paint(dim, strings.Join(notes, ", "))
 }
 
-func (p *painter) gate(g engine.GateResult) string {
-	codes := make([]string, len(g.Reasons))
+// gates prints every gate with its verdict, those that need a reader first.
+func (p *painter) gates(gates []engine.GateResult) {
+	label := "gates"
+	line := func(v engine.Verdict, text string) {
+		p.field(label, p.paint(verdictColor[v], fmt.Sprintf("%-14s", v))+" "+text)
+		label = ""
+	}
+	for _, v := range []engine.Verdict{engine.Fail, engine.Unknown} {
+		for _, g := range gates {
+			if g.Verdict == v {
+				line(v, g.Name+"  "+p.paint(dim, visible(codes(g))))
+			}
+		}
+	}
+	for _, v := range []engine.Verdict{engine.Pass, engine.NotApplicable} {
+		var names []string
+		for _, g := range gates {
+			if g.Verdict == v {
+				names = append(names, g.Name)
+			}
+		}
+		if len(names) > 0 {
+			line(v, strings.Join(names, ", "))
+		}
+	}
+}
+
+func codes(g engine.GateResult) string {
+	list := make([]string, len(g.Reasons))
 	for i, r := range g.Reasons {
-		codes[i] = r.Code
+		list[i] = r.Code
 	}
-	note := strings.Join(codes, ", ")
-	if g.Verdict == engine.NotApplicable {
-		note = g.Rationale
-	}
-	s := fmt.Sprintf("%-20s %s", g.Name, p.paint(verdictColor[g.Verdict], fmt.Sprintf("%-14s", g.Verdict)))
-	if note != "" {
-		s += " " + p.paint(dim, visible(note))
-	}
-	return strings.TrimRight(s, " ")
+	return strings.Join(list, ", ")
 }
 
 func (p *painter) transition(d *engine.Decision) string {
