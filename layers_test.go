@@ -17,7 +17,9 @@ const module = "github.com/conjunct-project/conjunct"
 // docs/design.md says what each room is for. A new edge is a design change.
 var edges = map[string][]string{
 	".":        {"cli"},
-	"cli":      {"scenario", "bundle", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
+	"cli":      {"episode", "scenario", "bundle", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
+	"episode":  {"evidence", "action", "engine"},
+	"evidence": {"engine"},
 	"scenario": {"datafile", "action", "engine"},
 	"bundle":   {"floors", "rego", "cel", "datafile", "action", "engine"},
 	"policies": {},

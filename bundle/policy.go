@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type Bundle struct {
 	unlimited   []engine.Gate
 }
 
-var _ engine.Policy = (*Bundle)(nil)
+var _ engine.Governance = (*Bundle)(nil)
 
 // ownGate is a gate of the bundle, in Rego or CEL.
 type ownGate struct {
@@ -287,3 +288,17 @@ func (b *Bundle) OwnGates() []string {
 
 // FloorRules lists the floors that the source names, with the place of each.
 func (b *Bundle) FloorRules() []rego.Head { return b.program.Heads("floors.floors", "name") }
+
+// May asks the authority rule. Anything but true is no.
+func (b *Bundle) May(ctx context.Context, r engine.AuthorityRequest) (bool, engine.Reason) {
+	const entry = rego.Authority + ".may"
+	no := engine.Reason{Code: "not_authorised", Rule: b.program.Place(entry),
+		Text:  fmt.Sprintf("%s, in the role %q, may not %s", r.By.Name, r.By.Role, r.Op),
+		Facts: []engine.Fact{engine.NewFact("/op", r.Op.String()), engine.NewFact("/by", r.By.Name), engine.NewFact("/role", r.By.Role), engine.NewFact("/qualified", r.By.Qualified)}}
+	v, err := b.program.Eval(ctx, entry, rego.NewInput(r.Document()))
+	var f *rego.Failure
+	if errors.As(err, &f) && f.Code != rego.Undefined {
+		no.Code, no.Text = f.Code, f.Text
+	}
+	return err == nil && v == true, no
+}

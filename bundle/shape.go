@@ -125,8 +125,8 @@ func authorityShape(c *engine.Contract) *rego.Shape {
 	text := rego.Leaf("string")
 	return rego.Object(map[string]*rego.Shape{
 		"op": rego.OneOf(engine.Ops()...), "by": text, "role": text, "qualified": rego.Leaf("boolean"), "outcome": text,
-		"code": text, "name": text, "reviewer": text, "signed": rego.Leaf("boolean"), "gates": rego.Leaf("array"),
-		"agent": rego.Object(map[string]*rego.Shape{"id": text, "component": text}),
-		"tool":  text, "author": text, "tier": text, "state": stateShape(c), "now": rego.Leaf("number"),
+		"code": text, "name": text, "signed": rego.Leaf("boolean"), "gates": rego.Leaf("array"),
+		"agent":  rego.Object(map[string]*rego.Shape{"id": text, "component": text}),
+		"author": text, "state": stateShape(c), "now": rego.Leaf("number"),
 	})
 }

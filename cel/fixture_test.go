@@ -51,7 +51,7 @@ func input(tool string, arguments map[string]any) *engine.Input {
 			Counters: map[string]float64{"spent": 10},
 		},
 		Now:         100,
-		Consequence: engine.Consequence{Reversibility: engine.Reversible, BlastRadius: engine.Task, Source: engine.Declared},
+		Consequence: engine.Consequence{Reversibility: engine.Reversible, BlastRadius: engine.TaskOnly, Source: engine.Declared},
 	}
 }
 

@@ -90,7 +90,7 @@ func newApp(env *Env) *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError:    onUsage,
 		Action:          group,
-		Commands:        []*cli.Command{decideCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
+		Commands:        []*cli.Command{decideCommand(env), runCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
 	}
 	prepare(app.Commands)
 	return app

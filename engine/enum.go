@@ -173,9 +173,9 @@ type BlastRadius uint8
 
 const (
 	External BlastRadius = iota
-	System
-	Record
-	Task
+	SystemWide
+	RecordOnly
+	TaskOnly
 )
 
 // AbsorbedBy says who pays when the call was wrong.

@@ -118,14 +118,8 @@ func (j *judgement) released() bool {
 	return j.contract.Calls == Once && j.tool.Effect != Read && j.in.State.Path.Released != 0
 }
 
-// deadlinePast compares the clock with the deadline, inclusively. No deadline
-// is no limit; ok is false when the setting cannot be read.
 func (j *judgement) deadlinePast() (past, ok bool) {
-	deadline, present, ok := j.number("deadline")
-	if !ok {
-		return true, false
-	}
-	return present && float64(j.in.Now) > deadline, true
+	return deadlinePast(j.in.State.Settings, j.in.Now)
 }
 
 // number reads a numeric setting. A setting that is absent or null is not

@@ -116,10 +116,3 @@ func (f Flags) Document(c Cause) map[string]any {
 		"other_component": f.OtherComponent, "can_ask": f.CanAsk, "high_consequence": f.HighConsequence,
 	}
 }
-
-// Ops lists the operations of section 5 of the design that authority is asked
-// for.
-func Ops() []string {
-	return []string{"change", "settings", "evidence", "failure", "engage", "review", "clear", "confirm",
-		"compensate", "acknowledge", "result", "activate", "checkpoint"}
-}

@@ -25,7 +25,7 @@ var latencyWords = map[DetectionLatency]string{
 }
 
 var radiusWords = map[BlastRadius]string{
-	Task: "the task at hand", Record: "one record", System: "a whole system", External: "the world outside",
+	TaskOnly: "the task at hand", RecordOnly: "one record", SystemWide: "a whole system", External: "the world outside",
 }
 
 var sourceWords = map[Source]string{

@@ -39,6 +39,8 @@ type Evidence struct {
 
 // Path is the state of one path.
 type Path struct {
+	Agent     Agent             // who proposed it last
+	Pins      map[string]string // its own pins
 	Request   *Request
 	Approval  *Approval // granted by enough reviewers; nil until then
 	Failure   *Failure  // an unresolved failure; nil when there is none
@@ -115,6 +117,7 @@ type Approval struct {
 type Rejection struct {
 	Seq      uint64
 	Time     int64
+	Trace    string
 	Reviewer string
 	Code     string
 	Pins     map[string]string // the pins it was made under

@@ -18,7 +18,7 @@ func Nearest(word string, known []string) string {
 	}
 	best, bestDistance := "", 0
 	for _, k := range known {
-		d := editDistance(fold(word), fold(k))
+		d := editDistance(plain(word), plain(k))
 		if d <= max(1, len(k)/3, len(word)/3) && d < len(k) && (best == "" || d < bestDistance) {
 			best, bestDistance = k, d
 		}
@@ -34,7 +34,7 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-func fold(word string) string {
+func plain(word string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
 }
 

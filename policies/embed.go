@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-//go:embed all:default all:itsm
+//go:embed all:default all:itsm all:protected-branch
 var files embed.FS
 
 // Default is the bundle that decides when none is named.

@@ -1,0 +1,219 @@
+package engine
+
+import "fmt"
+
+// attempt decides a proposed action and records what follows from the answer:
+// a release, a review request, a retry spent.
+func (f *fold) attempt() {
+	a := f.e.Attempt
+	f.e.TraceID, f.e.Call = a.Action.TraceID, a.Action.CallHash
+	f.rec.TraceID = a.Action.TraceID
+	if hash, used := f.view.CallHash(a.Action.TraceID, a.Action.CallID); used && hash != a.Action.CallHash {
+		f.reused(hash)
+		return
+	}
+	path := f.path()
+	before := f.state(&a.Action)
+	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
+	d := Decide(f.ctx, f.policy, in)
+	in.Consequence = d.Consequence
+	path.Agent = a.Action.Agent
+	f.follow(&path, &d, &in)
+	f.w.Paths[f.key()] = path
+	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
+	f.remember(a.Action)
+	f.describe(&d, before, path)
+}
+
+// reused answers a call id that was proposed with another content before: it
+// is an error and changes nothing.
+func (f *fold) reused(hash string) {
+	why := reason("call_id_reused", "the call id was used for another call before", NewFact("/call_hash", hash))
+	f.refuse(why.Code, why.Text, why.Facts...)
+	d := refusal(f.policy, &Input{Action: f.e.Attempt.Action, Facts: f.e.Attempt.Facts, FactsUnknown: f.e.Attempt.FactsUnknown})
+	d.Cause, d.answered = Bounds, OutOfScope
+	d.Reasons = []Reason{normal(why)}
+	d.Gates = []GateResult{{Name: Bounds, Verdict: Fail, Reasons: d.Reasons}}
+	d.Reason = "The call id was used for another call before, so the call is blocked."
+	f.rec.Decision = &d
+}
+
+// follow changes the path as the transition says.
+func (f *fold) follow(path *Path, d *Decision, in *Input) {
+	current := in.State.Path.Request.Current(f.now, in.State.Settings, f.contract.Expiry)
+	if current {
+		d.Request = path.Request.Seq
+	}
+	switch {
+	case d.Permit:
+		path.Released = Self
+		if in.State.Path.Approval != nil && !f.contract.Approval.Many {
+			path.Approval = nil
+		}
+		f.count(in)
+	case d.Transition == Retry, d.Transition == Switch && in.State.Path.Failure != nil:
+		path.Retries++
+	case d.Transition == Escalate && !current:
+		path.Request = f.request(in)
+		d.Request = Self
+		f.rec.Requested = true
+	}
+}
+
+// request is a new review request: what a reviewer is to look at, and until
+// when.
+func (f *fold) request(in *Input) *Request {
+	r := &Request{Seq: Self, Time: f.now, Status: Pending, Required: max(1, f.contract.Required), Saw: in.Sees(f.policy.Bundle().Digest)}
+	r.Expires = expiresAt(f.now, in.State.Settings)
+	return r
+}
+
+// expiresAt is when something made now lapses under the review_ttl of now; nil
+// sets no limit.
+func expiresAt(now int64, settings map[string]any) *int64 {
+	ttl, ok := settings["review_ttl"].(float64)
+	if !ok {
+		return nil
+	}
+	at := now + int64(ttl)
+	return &at
+}
+
+// count adds a release to the contract's counters.
+func (f *fold) count(in *Input) {
+	a := &in.Action
+	for name, rule := range f.contract.Counters {
+		entity, ok := entityOf(rule, a)
+		if !ok || !contains(rule.Tools, a.Tool) {
+			continue
+		}
+		amount := 1.0
+		if rule.Sum != "" {
+			amount, _ = a.Arguments[rule.Sum].(float64)
+		}
+		f.w.Contributions = append(f.w.Contributions, ContributionWrite{name, entity, Contribution{Self, f.now, amount}})
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// remember notes who has acted in the trace, so that none of them can act on it
+// otherwise.
+func (f *fold) remember(a Action) {
+	t := f.view.Trace(a.TraceID)
+	for _, known := range t.Agents {
+		if known == a.Agent {
+			return
+		}
+	}
+	t.Agents = append(t.Agents[:len(t.Agents):len(t.Agents)], a.Agent)
+	f.w.Traces[a.TraceID] = t
+}
+
+// describe fills the record of an attempt.
+func (f *fold) describe(d *Decision, before State, after Path) {
+	r := &f.rec
+	r.Decision = d
+	r.Transition = d.Transition
+	r.StateBefore = before.Path.describe(before.Rejection)
+	r.StateAfter = after.describe(before.Rejection)
+	r.ContextVersion, r.RuleVersion, r.ComponentVersion = before.Pins["context"], before.Pins["rule"], before.Pins["component"]
+	if r.RuleVersion == "" {
+		r.RuleVersion = d.Bundle.Digest
+	}
+	if r.ComponentVersion == "" {
+		r.ComponentVersion = f.e.Attempt.Action.Agent.Component
+	}
+	r.Gates = make(map[string]Verdict, len(d.Gates))
+	for _, g := range d.Gates {
+		r.Gates[g.Name] = g.Verdict
+	}
+	r.RetryLeft = max(0, f.contract.RetryBudget-after.Retries)
+	r.InputHash = d.InputHash
+	if d.Permit {
+		r.OutputRef = fmt.Sprintf("%s/%s", d.TraceID, d.CallID)
+	}
+	r.Reasons = d.Reasons
+	r.ReviewRequired = d.Boundary == RequireReview
+	r.reviewed(before, after, f.now, f.contract.Expiry)
+}
+
+// reviewed says where the review of the path stands.
+func (r *Record) reviewed(before State, after Path, now int64, expiry Expiry) {
+	switch {
+	case before.Path.Approval != nil:
+		r.ReviewOutcome = Approved
+		if n := len(before.Path.Approval.Votes); n > 0 {
+			r.Reviewer = &before.Path.Approval.Votes[n-1].Reviewer
+		}
+	case before.Rejection != nil:
+		r.ReviewOutcome, r.Reviewer = RejectedRequest, &before.Rejection.Reviewer
+	case after.Request == nil:
+	case after.Request.Status == Pending && !after.Request.Current(now, before.Settings, expiry):
+		r.ReviewOutcome = TimedOut
+	default:
+		r.ReviewOutcome = after.Request.Status
+	}
+}
+
+// describe names the state of a path in one word.
+func (p *Path) describe(rejected *Rejection) string {
+	switch {
+	case rejected != nil:
+		return "rejected"
+	case p.Failure != nil:
+		return "failed"
+	case p.Approval != nil:
+		return "approved"
+	case p.Request != nil && p.Request.Status != NoRequest:
+		return p.Request.Status.String()
+	case p.Released != 0:
+		return "released"
+	}
+	return "open"
+}
+
+// engage admits the run of a component by ELIGIBILITY alone: before each run,
+// and so again after a retry, a switch or a change of the bundle.
+func (f *fold) engage() {
+	e, s := f.e.Engage, f.state(nil)
+	rule, listed := f.contract.Components[e.Component]
+	eligible := s.Settings["eligible"] != false && (f.contract.Components == nil || listed && rule.may(e.Task, f.now))
+	if v, asked := s.Settings["eligible"]; !asked && f.contract.Components == nil || asked && v != true {
+		eligible = false
+	}
+	f.rec.ComponentVersion, f.rec.RuleVersion = e.Component, f.policy.Bundle().Digest
+	f.rec.Gates = map[string]Verdict{Eligibility: Fail}
+	switch {
+	case eligible:
+		f.rec.Transition, f.rec.Gates[Eligibility] = ExecuteComponent, Pass
+	case f.otherFor(e):
+		f.rec.Transition = Switch
+	default:
+		f.rec.Transition = Stop
+	}
+	if !eligible {
+		f.rec.Reasons = append(f.rec.Reasons, normal(reason("not_eligible", fmt.Sprintf("component %q may not run task %q now", e.Component, e.Task),
+			NewFact("/engage/component", e.Component), NewFact("/engage/task", e.Task))))
+	}
+}
+
+func (r ComponentRule) may(task string, now int64) bool {
+	return contains(r.Tasks, task) && (r.Until == nil || now <= *r.Until)
+}
+
+func (f *fold) otherFor(e Engagement) bool {
+	for name, rule := range f.contract.Components {
+		if name != e.Component && rule.may(e.Task, f.now) {
+			return true
+		}
+	}
+	return false
+}

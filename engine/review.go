@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// review records a reviewer's word. Approve, reject and return count only on a
+// current request and before the deadline; a revocation needs neither. What
+// does not count is invalid and leaves the request as it is.
+func (f *fold) review() {
+	path, s := f.path(), f.state(nil)
+	if f.e.Review.Outcome == Revoke {
+		path.Request, path.Approval = nil, nil
+		f.w.Paths[f.key()] = path
+		f.w.Rejections[f.e.Call] = nil
+		f.reviewer(Approved)
+		f.rec.ReviewOutcome = NoRequest
+		return
+	}
+	request := s.Path.Request
+	if !request.Current(f.now, s.Settings, f.contract.Expiry) {
+		f.refuse("no_current_request", "there is no current review request for this call")
+		return
+	}
+	if past, ok := deadlinePast(s.Settings, f.now); past || !ok {
+		f.refuse("deadline_past", "the deadline is past", NewFact("/now", f.now))
+		return
+	}
+	if f.contract.SignedReviews && !f.e.Review.Signed {
+		f.refuse("review_unsigned", "the contract asks for signed reviews")
+		return
+	}
+	next := *request
+	switch f.e.Review.Outcome {
+	case Approve:
+		f.approve(&path, &next, s)
+	case Reject:
+		f.reject(&path, &next, s)
+	case Return:
+		next.Status = Returned
+		f.complete(&path, &next)
+	default:
+		f.refuse("outcome_missing", "the review has no outcome")
+	}
+}
+
+// approve adds a vote, and finishes the request when there are enough.
+func (f *fold) approve(path *Path, next *Request, s State) {
+	by := f.e.By
+	if slices.ContainsFunc(next.Votes, func(v Vote) bool { return v.Reviewer == by.Name }) {
+		f.refuse("voted_already", fmt.Sprintf("%s has approved this request already", by.Name))
+		return
+	}
+	vote := Vote{Reviewer: by.Name, Role: by.Role, Time: f.now, Gates: f.e.Review.Gates, Note: f.e.Review.Note, Seq: Self}
+	next.Votes = append(slices.Clone(next.Votes), vote)
+	if len(next.Votes) < max(1, next.Required) {
+		path.Request = next
+		f.w.Paths[f.key()] = *path
+		f.reviewer(Pending)
+		return
+	}
+	next.Status = Approved
+	path.Approval = &Approval{Request: next.Seq, Seq: Self, Time: f.now, Expires: expiresAt(f.now, s.Settings), Votes: next.Votes,
+		Gates: commonGates(next.Votes), Saw: next.Saw}
+	f.complete(path, next)
+}
+
+// commonGates lists the gates that every vote names.
+func commonGates(votes []Vote) []string {
+	var out []string
+	for _, g := range votes[0].Gates {
+		everywhere := !slices.ContainsFunc(votes, func(v Vote) bool { return !slices.Contains(v.Gates, g) })
+		if everywhere && !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// reject closes the request and binds the call, whatever id it comes back under.
+func (f *fold) reject(path *Path, next *Request, s State) {
+	next.Status = RejectedRequest
+	path.Approval = nil
+	code := f.e.Review.Code
+	if code == "" {
+		code = "other"
+	}
+	f.w.Rejections[f.e.Call] = &Rejection{Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins}
+	f.complete(path, next)
+}
+
+func (f *fold) complete(path *Path, next *Request) {
+	path.Request = next
+	f.w.Paths[f.key()] = *path
+	f.reviewer(next.Status)
+	f.rec.Completed, f.rec.Delay = true, f.now-next.Time
+}
+
+func (f *fold) reviewer(s RequestStatus) {
+	name := f.e.By.Name
+	f.rec.Reviewer, f.rec.ReviewOutcome = &name, s
+}
+
+// deadlinePast compares the clock with the deadline, inclusively. No deadline
+// is no limit; ok is false when the setting cannot be read.
+func deadlinePast(settings map[string]any, now int64) (past, ok bool) {
+	switch d := settings["deadline"].(type) {
+	case nil:
+		return false, true
+	case float64:
+		return float64(now) > d, true
+	}
+	return true, false
+}

@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Record is what one event came to. An attempt and an engagement carry every
+// field; another event says whether it took effect.
+type Record struct {
+	Seq     uint64   `json:"seq"`
+	Time    int64    `json:"time"`
+	Op      Op       `json:"op"`
+	TraceID string   `json:"trace_id"`
+	Source  string   `json:"source"`
+	Invalid string   `json:"invalid,omitempty"` // invalid_<op>, when it changed nothing
+	Reasons []Reason `json:"reasons"`
+
+	StateBefore      string             `json:"state_before,omitempty"`
+	StateAfter       string             `json:"state_after,omitempty"`
+	Transition       Transition         `json:"transition"`
+	ContextVersion   string             `json:"context_version,omitempty"`
+	RuleVersion      string             `json:"rule_version,omitempty"`
+	ComponentVersion string             `json:"component_version,omitempty"`
+	Gates            map[string]Verdict `json:"gates,omitempty"`
+	RetryLeft        int                `json:"retry_left"`
+	InputHash        string             `json:"input_hash,omitempty"`
+	OutputRef        string             `json:"output_ref,omitempty"`
+	ReviewRequired   bool               `json:"review_required"`
+	// Reviewer is nil until somebody reviewed; nil is not approval.
+	Reviewer      *string       `json:"reviewer"`
+	ReviewOutcome RequestStatus `json:"review_outcome"`
+	// Delay is how long a completed review took, in seconds.
+	Delay int64 `json:"delay,omitempty"`
+	// Completed marks the review that finished its request.
+	Completed bool `json:"completed,omitempty"`
+	// Requested marks the attempt that created a review request.
+	Requested bool `json:"requested,omitempty"`
+
+	Decision *Decision `json:"decision,omitempty"`
+}
+
+// Writes is what one event does to the evidence state. The zero value changes
+// nothing.
+type Writes struct {
+	Clock         int64
+	Traces        map[string]Trace
+	Settings      []SettingWrite
+	Evidence      []EvidenceWrite
+	Paths         map[PathKey]Path
+	Calls         []CallWrite
+	Rejections    map[string]*Rejection // nil removes it
+	Contributions []ContributionWrite
+}
+
+// SettingWrite sets a setting; an empty trace sets it for all.
+type SettingWrite struct {
+	Trace, Name string
+	Value       any
+}
+
+// EvidenceWrite replaces a record.
+type EvidenceWrite struct {
+	Trace, Call string
+	Evidence    Evidence
+}
+
+// CallWrite ties a call id to the content first proposed under it.
+type CallWrite struct{ Trace, ID, Hash string }
+
+// ContributionWrite adds to a counter.
+type ContributionWrite struct {
+	Counter, Entity string
+	Contribution    Contribution
+}
+
+// Stamp puts the entry's seq in the place of Self.
+func (w *Writes) Stamp(seq uint64) {
+	put := func(n *uint64) {
+		if *n == Self {
+			*n = seq
+		}
+	}
+	for id, t := range w.Traces {
+		put(&t.ChangedAt)
+		w.Traces[id] = t
+	}
+	for i := range w.Evidence {
+		put(&w.Evidence[i].Evidence.Seq)
+	}
+	for key, p := range w.Paths {
+		put(&p.ChangedAt)
+		put(&p.Released)
+		p.Request, p.Approval = p.Request.stamped(seq), p.Approval.stamped(seq)
+		if p.Failure != nil && p.Failure.Seq == Self {
+			p.Failure = &Failure{Seq: seq, Recoverable: p.Failure.Recoverable}
+		}
+		w.Paths[key] = p
+	}
+	for call, r := range w.Rejections {
+		if r != nil && r.Seq == Self {
+			c := *r
+			c.Seq = seq
+			w.Rejections[call] = &c
+		}
+	}
+	for i := range w.Contributions {
+		put(&w.Contributions[i].Contribution.Seq)
+	}
+}
+
+func (r *Request) stamped(seq uint64) *Request {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	if c.Seq == Self {
+		c.Seq = seq
+	}
+	c.Votes = stampedVotes(r.Votes, seq)
+	return &c
+}
+
+func (a *Approval) stamped(seq uint64) *Approval {
+	if a == nil {
+		return nil
+	}
+	c := *a
+	if c.Seq == Self {
+		c.Seq = seq
+	}
+	c.Votes = stampedVotes(a.Votes, seq)
+	return &c
+}
+
+func stampedVotes(votes []Vote, seq uint64) []Vote {
+	out := slices.Clone(votes)
+	for i := range out {
+		if out[i].Seq == Self {
+			out[i].Seq = seq
+		}
+	}
+	return out
+}
+
+// Stamp puts the entry's seq in the place of Self.
+func (r *Record) Stamp(seq uint64) {
+	r.Seq = seq
+	if r.Decision != nil {
+		d := *r.Decision
+		d.Seq = seq
+		if d.Request == Self {
+			d.Request = seq
+		}
+		r.Decision = &d
+	}
+}
+
+// fold is one event being folded into the state.
+type fold struct {
+	ctx      context.Context
+	policy   Governance
+	contract *Contract
+	view     View
+	e        *Event
+	now      int64
+	rec      Record
+	w        Writes
+}
+
+// Step folds one event into the evidence state: the only way in which the
+// state moves. It is pure and total. An event that is not admitted is recorded
+// as invalid and changes nothing but the clock; an attempt is decided by Decide.
+func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Writes) {
+	now := max(e.Time, v.Clock())
+	defer func() {
+		if r := recover(); r != nil {
+			rec, w = brokenStep(e, now, fmt.Sprint(r)), Writes{Clock: now}
+		}
+	}()
+	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: &e, now: now}
+	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
+	f.w = Writes{Clock: now, Traces: map[string]Trace{}, Paths: map[PathKey]Path{}, Rejections: map[string]*Rejection{}}
+	steps := map[Op]func(){OpChange: f.change, OpSettings: f.settings, OpEvidence: f.evidence, OpFailure: f.failure,
+		OpEngage: f.engage, OpReview: f.review, OpResult: f.result}
+	switch step := steps[e.Op]; {
+	case e.Op == OpAttempt:
+		f.attempt()
+	case step == nil:
+		f.refuse("op_unsupported", "this version folds no "+e.Op.String())
+	case f.admitted():
+		step()
+	}
+	return f.rec, f.w
+}
+
+func brokenStep(e Event, now int64, what string) Record {
+	rec := Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Invalid: "invalid_" + e.Op.String(),
+		Reasons: []Reason{normal(reason("engine_panic", "the event could not be folded: "+what))}}
+	if e.Op == OpAttempt {
+		d := broken(Input{Action: e.Attempt.Action, Facts: e.Attempt.Facts}, what)
+		rec.Decision = &d
+	}
+	return rec
+}
+
+// refuse records the event as invalid; nothing of it is written.
+func (f *fold) refuse(code, text string, facts ...Fact) {
+	f.rec.Invalid = "invalid_" + f.e.Op.String()
+	f.rec.Reasons = append(f.rec.Reasons, normal(reason(code, text, facts...)))
+}
+
+// admitted holds the event to I1 and then to the bundle's authority rule.
+func (f *fold) admitted() bool {
+	if code := f.selfServing(); code != "" {
+		f.refuse(code, fmt.Sprintf("%s may not do this to its own call", f.e.By.Name), NewFact("/by", f.e.By.Name))
+		return false
+	}
+	ok, why := f.policy.May(f.ctx, f.authorityRequest())
+	if !ok {
+		f.rec.Invalid = "invalid_" + f.e.Op.String()
+		f.rec.Reasons = append(f.rec.Reasons, normal(why))
+	}
+	return ok
+}
+
+func (f *fold) authorityRequest() AuthorityRequest {
+	e := f.e
+	s := f.state(nil)
+	r := AuthorityRequest{Op: e.Op, By: e.By, Agent: f.agent(), State: s, Now: f.now, Author: s.Pins[f.contract.Author]}
+	switch e.Op {
+	case OpReview:
+		r.Outcome, r.Code, r.Gates, r.Signed = e.Review.Outcome.String(), e.Review.Code, e.Review.Gates, e.Review.Signed
+	case OpEvidence:
+		r.Name, r.Outcome = e.Evidence.Name, e.Evidence.Status.String()
+	case OpResult:
+		r.Outcome = e.Result.Status.String()
+	}
+	return r
+}
+
+// agent is who proposed the call of the event.
+func (f *fold) agent() Agent {
+	if a := f.view.Path(f.e.TraceID, f.e.Call).Agent; a != (Agent{}) {
+		return a
+	}
+	return f.e.Agent
+}
+
+// selfServing is I1, in Go: no agent and no component acts on its own task,
+// and the author of what is reviewed neither approves, rejects nor returns it.
+// An identity without a name is nobody and may do nothing.
+func (f *fold) selfServing() string {
+	by := f.e.By.Name
+	if by == "" {
+		return "identity_missing"
+	}
+	pins := f.state(nil).Pins
+	for _, a := range append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: pins["component"]}) {
+		if by == a.ID || by == a.Component {
+			return "self_serving"
+		}
+	}
+	judging := f.e.Op == OpReview && f.e.Review.Outcome != Revoke
+	if judging && f.contract.Author != "" && by == pins[f.contract.Author] {
+		return "author_reviews"
+	}
+	return ""
+}
+
+func (f *fold) state(a *Action) State {
+	return readState(f.contract, f.view, f.e.TraceID, f.e.Call, a, f.now)
+}
+
+func (f *fold) key() PathKey { return PathKey{f.e.TraceID, f.e.Call} }
+
+func (f *fold) path() Path { return f.view.Path(f.e.TraceID, f.e.Call) }
+
+// change moves pins. A real difference starts a new epoch of what hangs below;
+// an equal value does nothing, and a value that returns does not bring back
+// what was void (ABA).
+func (f *fold) change() {
+	t, path := f.view.Trace(f.e.TraceID), f.path()
+	now := f.state(nil).Pins
+	moved, movedPath := false, false
+	for _, name := range slices.Sorted(maps.Keys(f.e.Pins)) {
+		value := f.e.Pins[name]
+		if now[name] == value {
+			continue
+		}
+		switch {
+		case slices.Contains(f.contract.TracePins, name):
+			t.Pins, moved = with(t.Pins, name, value), true
+		case slices.Contains(f.contract.PathPins, name) && f.e.Call != "":
+			path.Pins, movedPath = with(path.Pins, name, value), true
+		default:
+			f.refuse("unknown_pin", fmt.Sprintf("the contract has no pin %q here", name))
+			return
+		}
+	}
+	if moved {
+		t.ChangedAt = Self
+		f.w.Traces[f.e.TraceID] = t
+	}
+	if movedPath {
+		path.ChangedAt = Self
+		f.w.Paths[f.key()] = path
+	}
+}
+
+// with is a copy of m with one more value: stored values never change.
+func with[V any](m map[string]V, name string, value V) map[string]V {
+	out := make(map[string]V, len(m)+1)
+	maps.Copy(out, m)
+	out[name] = value
+	return out
+}
+
+// settings sets facts the contract names. They void no record.
+func (f *fold) settings() {
+	for _, name := range slices.Sorted(maps.Keys(f.e.Settings)) {
+		if _, known := f.contract.Start.Settings[name]; !known {
+			f.refuse("unknown_setting", fmt.Sprintf("the contract has no setting %q", name))
+			f.w.Settings = nil
+			return
+		}
+		f.w.Settings = append(f.w.Settings, SettingWrite{f.e.TraceID, name, f.e.Settings[name]})
+	}
+}
+
+// evidence replaces the record of its kind.
+func (f *fold) evidence() {
+	e := f.e.Evidence
+	_, isEvidence := f.contract.Evidence[e.Name]
+	if _, isContext := f.contract.Context[e.Name]; !isEvidence && !isContext {
+		f.refuse("unknown_evidence", fmt.Sprintf("the contract has no evidence %q", e.Name))
+		return
+	}
+	e.Seq, e.Time, e.By = Self, f.now, f.e.By.Name
+	f.w.Evidence = append(f.w.Evidence, EvidenceWrite{f.e.TraceID, f.e.Call, e})
+}
+
+// failure sets or resolves the failure of a path; the budget is not refilled.
+func (f *fold) failure() {
+	path := f.path()
+	path.Failure = nil
+	if f.e.Failure.Active {
+		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Failure.Recoverable}
+	}
+	f.w.Paths[f.key()] = path
+}
+
+// result follows what became of a permitted call: an error is a failure, a
+// success resolves it, and a call that was never run may be proposed again.
+func (f *fold) result() {
+	path := f.path()
+	switch f.e.Result.Status {
+	case ResultOK:
+		path.Failure = nil
+	case ResultError:
+		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Result.Recoverable}
+	case NotRun:
+		path.Released = 0
+	default:
+		f.refuse("result_missing", "the event gives no result")
+		return
+	}
+	f.w.Paths[f.key()] = path
+}

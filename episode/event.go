@@ -1,0 +1,313 @@
+package episode
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// script is who an event without `by` comes from.
+var script = engine.Identity{Name: "script", Role: "operator"}
+
+// event is one event of a file; the path it is about is found when it is its
+// turn, since a call id may be proposed in between.
+type event struct {
+	engine.Event
+	call    string // call id, or empty for the default action's path
+	pointer string
+}
+
+// object reads the fields of one JSON object and keeps the first error.
+type object struct {
+	fields  map[string]any
+	pointer string
+	used    map[string]bool
+	err     error
+}
+
+func newObject(v any, pointer string) *object {
+	o := &object{pointer: pointer, used: map[string]bool{}}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		o.fail("", "an object is wanted", "")
+	}
+	o.fields = fields
+	return o
+}
+
+func (o *object) fail(field, msg, hint string) {
+	if o.err == nil {
+		pointer := o.pointer
+		if field != "" {
+			pointer += engine.Pointer(field)
+		}
+		o.err = &action.Error{Pointer: pointer, Msg: msg, Hint: hint}
+	}
+}
+
+// get returns a field and marks it as known.
+func (o *object) get(field string) (any, bool) {
+	o.used[field] = true
+	v, ok := o.fields[field]
+	return v, ok
+}
+
+func (o *object) require(field string) {
+	if _, ok := o.get(field); !ok {
+		o.fail("", fmt.Sprintf("%q is missing", field), "")
+	}
+}
+
+func (o *object) text(field string) string {
+	v, ok := o.get(field)
+	if !ok {
+		return ""
+	}
+	s, isText := v.(string)
+	if !isText {
+		o.fail(field, "text is wanted", "put it in double quotes")
+	}
+	return s
+}
+
+func (o *object) boolean(field string, missing bool) bool {
+	v, ok := o.get(field)
+	if !ok {
+		return missing
+	}
+	b, isBool := v.(bool)
+	if !isBool {
+		o.fail(field, "true or false is wanted", "")
+	}
+	return b
+}
+
+func (o *object) texts(field string) (out []string) {
+	v, ok := o.get(field)
+	if !ok {
+		return nil
+	}
+	list, isList := v.([]any)
+	if !isList {
+		o.fail(field, "a list is wanted", "")
+	}
+	for _, item := range list {
+		s, isText := item.(string)
+		if !isText {
+			o.fail(field, "a list of texts is wanted", "")
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// enum reads a text of an enumeration.
+func (o *object) enum(field string, into interface{ UnmarshalText([]byte) error }) {
+	if s := o.text(field); o.err == nil && s != "" {
+		if err := into.UnmarshalText([]byte(s)); err != nil {
+			o.fail(field, err.Error(), "")
+		}
+	}
+}
+
+// at reads a time: whole seconds (ticks), or RFC 3339.
+func (o *object) at(field string) int64 {
+	v, _ := o.get(field)
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && v >= 0 {
+			return int64(v)
+		}
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil && t.Nanosecond() == 0 {
+			return t.Unix()
+		}
+	}
+	o.fail(field, "a time is wanted: whole seconds, or RFC 3339 with a zone", "")
+	return 0
+}
+
+// rest returns the fields that nothing has read, which must be among known.
+func (o *object) rest(known []string) map[string]any {
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(o.fields)) {
+		if o.used[name] {
+			continue
+		}
+		if !slices.Contains(known, name) {
+			o.fail(name, fmt.Sprintf("unknown field %q", name), engine.DidYouMean(name, append(slices.Sorted(maps.Keys(o.used)), known...)))
+		}
+		out[name] = o.fields[name]
+	}
+	return out
+}
+
+// readEvent reads one event. Fields that are no field of its operation are an
+// error, and so are pins and settings that the contract does not name.
+func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
+	o := newObject(v, pointer)
+	e := event{pointer: pointer}
+	o.require("op")
+	o.require("t")
+	if o.err != nil {
+		return e, o.err
+	}
+	o.enum("op", &e.Op)
+	e.Time = o.at("t")
+	e.TraceID = o.text("trace_id")
+	e.By = identity(o, "by")
+	e.call = o.text("call")
+	read := map[engine.Op]func(*object, *event, *engine.Contract){
+		engine.OpChange: readChange, engine.OpSettings: readSettings, engine.OpEvidence: readEvidence, engine.OpFailure: readFailure,
+		engine.OpEngage: readEngage, engine.OpAttempt: readAttempt, engine.OpReview: readReview, engine.OpResult: readResult,
+	}[e.Op]
+	if read == nil {
+		o.fail("op", fmt.Sprintf("an episode has no op %q", e.Op), engine.DidYouMean(e.Op.String(), engine.Ops()))
+		return e, o.err
+	}
+	read(o, &e, c)
+	o.rest(nil)
+	return e, o.err
+}
+
+// identity reads who did something, from the field that names it.
+func identity(o *object, field string) engine.Identity {
+	name, role, qualified := o.text(field), o.text("role"), o.boolean("qualified", false)
+	if name == "" {
+		id := script
+		if role != "" {
+			id.Role = role
+		}
+		id.Qualified = qualified
+		return id
+	}
+	return engine.Identity{Name: name, Role: role, Qualified: qualified}
+}
+
+func readChange(o *object, e *event, c *engine.Contract) {
+	e.Pins = map[string]string{}
+	for name, v := range o.rest(slices.Concat(c.TracePins, c.PathPins)) {
+		s, ok := v.(string)
+		if !ok {
+			o.fail(name, "a pin is text", "")
+		}
+		e.Pins[name] = s
+		o.used[name] = true
+	}
+}
+
+// readSettings reads settings of the kind that the contract starts with.
+func readSettings(o *object, e *event, c *engine.Contract) {
+	e.Settings = map[string]any{}
+	for name, v := range o.rest(slices.Sorted(maps.Keys(c.Start.Settings))) {
+		switch v.(type) {
+		case nil, bool, float64, string:
+		default:
+			o.fail(name, "a setting is text, a number, true, false or null", "")
+		}
+		if first := c.Start.Settings[name]; first != nil && v != nil && fmt.Sprintf("%T", first) != fmt.Sprintf("%T", v) {
+			o.fail(name, fmt.Sprintf("a value like %v is wanted", first), "")
+		}
+		e.Settings[name] = v
+		o.used[name] = true
+	}
+}
+
+func readEvidence(o *object, e *event, c *engine.Contract) {
+	o.require("name")
+	o.require("status")
+	e.Evidence.Name, e.Evidence.Source = o.text("name"), o.text("source")
+	known := slices.Sorted(maps.Keys(c.Evidence))
+	known = append(known, slices.Sorted(maps.Keys(c.Context))...)
+	if o.err == nil && !slices.Contains(known, e.Evidence.Name) {
+		o.fail("name", fmt.Sprintf("the contract has no evidence %q", e.Evidence.Name), engine.DidYouMean(e.Evidence.Name, known))
+	}
+	o.enum("status", &e.Evidence.Status)
+	if e.Evidence.Status == engine.NotApplicable {
+		o.fail("status", "evidence is pass, fail or unknown", "")
+	}
+	if v, ok := o.get("expires"); ok && v != nil {
+		at := o.at("expires")
+		e.Evidence.Expires = &at
+	}
+	if v, ok := o.get("pins"); ok {
+		pins := newObject(v, o.pointer+"/pins")
+		e.Evidence.Pins = map[string]string{}
+		for name := range pins.rest(slices.Concat(c.TracePins, c.PathPins)) {
+			e.Evidence.Pins[name] = pins.text(name)
+		}
+		if pins.err != nil && o.err == nil {
+			o.err = pins.err
+		}
+	}
+}
+
+func readFailure(o *object, e *event, _ *engine.Contract) {
+	o.require("active")
+	e.Failure = engine.FailureEvent{Active: o.boolean("active", true), Recoverable: o.boolean("recoverable", true)}
+}
+
+func readEngage(o *object, e *event, _ *engine.Contract) {
+	o.require("component")
+	e.Engage = engine.Engagement{Component: o.text("component"), Task: o.text("task")}
+}
+
+// readAttempt reads the proposed action; without one it is the contract's.
+func readAttempt(o *object, e *event, c *engine.Contract) {
+	v, given := o.get("action")
+	if facts, ok := o.get("facts"); ok {
+		var isObject bool
+		if e.Attempt.Facts, isObject = facts.(map[string]any); !isObject {
+			o.fail("facts", "an object is wanted", "")
+		}
+	}
+	switch {
+	case given:
+		e.Attempt.Action = o.action(v)
+	case c.DefaultAction != nil:
+		e.Attempt.Action = *c.DefaultAction
+	default:
+		o.fail("", "the attempt has no action", "the contract of this bundle has no default_action")
+	}
+}
+
+func (o *object) action(v any) engine.Action {
+	text, err := action.CanonicalValue(v)
+	if err != nil {
+		o.fail("action", err.Error(), "")
+		return engine.Action{}
+	}
+	a, err := action.Decode(text)
+	if bad, ok := err.(*action.Error); ok && o.err == nil {
+		o.err = &action.Error{Pointer: o.pointer + "/action" + bad.Pointer, Msg: bad.Msg, Hint: bad.Hint}
+	}
+	return a
+}
+
+func readReview(o *object, e *event, _ *engine.Contract) {
+	o.require("outcome")
+	o.enum("outcome", &e.Review.Outcome)
+	if e.Review.Outcome == engine.NoReview {
+		o.fail("outcome", "a review approves, rejects, returns or revokes", "")
+	}
+	if _, ok := o.get("reviewer"); ok {
+		e.By = identity(o, "reviewer")
+	}
+	e.Review.Code, e.Review.Note, e.Review.Gates = o.text("code"), o.text("note"), o.texts("gates")
+	if code := e.Review.Code; code != "" && !slices.Contains(engine.RejectionCodes(), code) {
+		o.fail("code", fmt.Sprintf("no rejection code %q: one of %s", code, strings.Join(engine.RejectionCodes(), ", ")), engine.DidYouMean(code, engine.RejectionCodes()))
+	}
+	e.Review.Signed = o.boolean("signed", false)
+}
+
+func readResult(o *object, e *event, _ *engine.Contract) {
+	o.require("status")
+	o.enum("status", &e.Result.Status)
+	e.Result.Recoverable = o.boolean("recoverable", true)
+}

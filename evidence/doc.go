@@ -1,0 +1,12 @@
+// Package evidence keeps the evidence state in go-memdb: what the folds of
+// package engine read and write.
+//
+// One table holds every record under one key, and no further index: a record
+// is found by what it is about. Lists (the paths that wait for a review, what
+// counts towards a counter) are prefixes of the same key. Stored values are
+// immutable.
+//
+// A View reads one snapshot and notes each key it read with the index of its
+// last change, so that whoever decides in parallel can tell, before it commits,
+// whether anything it depended on has moved.
+package evidence
