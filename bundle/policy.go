@@ -36,6 +36,8 @@ type Bundle struct {
 	gates       []ownGate
 	byTool      map[string][]engine.Gate
 	unlimited   []engine.Gate
+	// authorityReadsState spares the authority rule a state it does not look at.
+	authorityReadsState bool
 }
 
 var _ engine.Governance = (*Bundle)(nil)
@@ -295,6 +297,9 @@ func (b *Bundle) May(ctx context.Context, r engine.AuthorityRequest) (bool, engi
 	no := engine.Reason{Code: "not_authorised", Rule: b.program.Place(entry),
 		Text:  fmt.Sprintf("%s, in the role %q, may not %s", r.By.Name, r.By.Role, r.Op),
 		Facts: []engine.Fact{engine.NewFact("/op", r.Op.String()), engine.NewFact("/by", r.By.Name), engine.NewFact("/role", r.By.Role), engine.NewFact("/qualified", r.By.Qualified)}}
+	if !b.authorityReadsState {
+		r.State = engine.State{}
+	}
 	v, err := b.program.Eval(ctx, entry, rego.NewInput(r.Document()))
 	var f *rego.Failure
 	if errors.As(err, &f) && f.Code != rego.Undefined {

@@ -13,7 +13,7 @@ func (f *fold) attempt() {
 		return
 	}
 	path := f.path()
-	before := f.state(&a.Action)
+	before := f.read(&a.Action)
 	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
 	d := Decide(f.ctx, f.policy, in)
 	in.Consequence = d.Consequence
@@ -51,7 +51,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 			path.Approval = nil
 		}
 		f.count(in)
-	case d.Transition == Retry, d.Transition == Switch && in.State.Path.Failure != nil:
+	case d.Transition == Retry, d.Transition == Switch && d.answered == FailureOpen:
 		path.Retries++
 	case d.Transition == Escalate && !current:
 		path.Request = f.request(in)
@@ -183,7 +183,7 @@ func (p *Path) describe(rejected *Rejection) string {
 // engage admits the run of a component by ELIGIBILITY alone: before each run,
 // and so again after a retry, a switch or a change of the bundle.
 func (f *fold) engage() {
-	e, s := f.e.Engage, f.state(nil)
+	e, s := f.e.Engage, f.state()
 	rule, listed := f.contract.Components[e.Component]
 	eligible := s.Settings["eligible"] != false && (f.contract.Components == nil || listed && rule.may(e.Task, f.now))
 	if v, asked := s.Settings["eligible"]; !asked && f.contract.Components == nil || asked && v != true {

@@ -9,7 +9,7 @@ import (
 // current request and before the deadline; a revocation needs neither. What
 // does not count is invalid and leaves the request as it is.
 func (f *fold) review() {
-	path, s := f.path(), f.state(nil)
+	path, s := f.path(), f.state()
 	if f.e.Review.Outcome == Revoke {
 		path.Request, path.Approval = nil, nil
 		f.w.Paths[f.key()] = path
@@ -46,7 +46,7 @@ func (f *fold) review() {
 }
 
 // approve adds a vote, and finishes the request when there are enough.
-func (f *fold) approve(path *Path, next *Request, s State) {
+func (f *fold) approve(path *Path, next *Request, s *State) {
 	by := f.e.By
 	if slices.ContainsFunc(next.Votes, func(v Vote) bool { return v.Reviewer == by.Name }) {
 		f.refuse("voted_already", fmt.Sprintf("%s has approved this request already", by.Name))
@@ -79,7 +79,7 @@ func commonGates(votes []Vote) []string {
 }
 
 // reject closes the request and binds the call, whatever id it comes back under.
-func (f *fold) reject(path *Path, next *Request, s State) {
+func (f *fold) reject(path *Path, next *Request, s *State) {
 	next.Status = RejectedRequest
 	path.Approval = nil
 	code := f.e.Review.Code

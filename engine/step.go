@@ -166,6 +166,7 @@ type fold struct {
 	view     View
 	e        *Event
 	now      int64
+	before   *State
 	rec      Record
 	w        Writes
 }
@@ -228,8 +229,8 @@ func (f *fold) admitted() bool {
 
 func (f *fold) authorityRequest() AuthorityRequest {
 	e := f.e
-	s := f.state(nil)
-	r := AuthorityRequest{Op: e.Op, By: e.By, Agent: f.agent(), State: s, Now: f.now, Author: s.Pins[f.contract.Author]}
+	s := f.state()
+	r := AuthorityRequest{Op: e.Op, By: e.By, Agent: f.agent(), State: *s, Now: f.now, Author: s.Pins[f.contract.Author]}
 	switch e.Op {
 	case OpReview:
 		r.Outcome, r.Code, r.Gates, r.Signed = e.Review.Outcome.String(), e.Review.Code, e.Review.Gates, e.Review.Signed
@@ -257,7 +258,7 @@ func (f *fold) selfServing() string {
 	if by == "" {
 		return "identity_missing"
 	}
-	pins := f.state(nil).Pins
+	pins := f.state().Pins
 	for _, a := range append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: pins["component"]}) {
 		if by == a.ID || by == a.Component {
 			return "self_serving"
@@ -270,7 +271,17 @@ func (f *fold) selfServing() string {
 	return ""
 }
 
-func (f *fold) state(a *Action) State {
+// state is the state of the event's path, without the counters of an action. It
+// is read once.
+func (f *fold) state() *State {
+	if f.before == nil {
+		s := f.read(nil)
+		f.before = &s
+	}
+	return f.before
+}
+
+func (f *fold) read(a *Action) State {
 	return readState(f.contract, f.view, f.e.TraceID, f.e.Call, a, f.now)
 }
 
@@ -283,7 +294,7 @@ func (f *fold) path() Path { return f.view.Path(f.e.TraceID, f.e.Call) }
 // what was void (ABA).
 func (f *fold) change() {
 	t, path := f.view.Trace(f.e.TraceID), f.path()
-	now := f.state(nil).Pins
+	now := f.state().Pins
 	moved, movedPath := false, false
 	for _, name := range slices.Sorted(maps.Keys(f.e.Pins)) {
 		value := f.e.Pins[name]
