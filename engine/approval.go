@@ -29,17 +29,14 @@ func (j *judgement) whyVoid(a *Approval) (why []Reason) {
 	if len(a.Votes) == 0 {
 		void("approval_without_reviewer", "nobody stands behind the approval")
 	}
-	for _, b := range j.contract.Approval.VoidedBy {
-		if !j.same(b, a.Saw) {
-			void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for other %s than now", b))
-		}
+	for _, b := range j.contract.Approval.moved(a.Saw, in.Sees(j.policy.Bundle().Digest)) {
+		void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for other %s than now", b))
 	}
 	return why
 }
 
-// same reports whether what an approval saw is what is there now.
-func (j *judgement) same(b Binding, saw Versions) bool {
-	now := j.in.Sees(j.policy.Bundle().Digest)
+// same reports whether one thing that was seen is as it is now.
+func (b Binding) same(saw, now Versions) bool {
 	switch b {
 	case BindPins:
 		return maps.Equal(saw.Pins, now.Pins)
@@ -53,6 +50,16 @@ func (j *judgement) same(b Binding, saw Versions) bool {
 		return slices.Equal(saw.Suspect, now.Suspect)
 	}
 	return false
+}
+
+// moved lists what an approval is bound to and what is no longer as it was seen.
+func (a ApprovalRule) moved(saw, now Versions) (out []Binding) {
+	for _, b := range a.VoidedBy {
+		if !b.same(saw, now) {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // Sees is what a reviewer of this input would be shown: what an approval pins.

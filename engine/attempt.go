@@ -40,7 +40,11 @@ func (f *fold) reused(hash string) {
 
 // follow changes the path as the transition says.
 func (f *fold) follow(path *Path, d *Decision, in *Input) {
-	current := in.State.Path.Request.Current(f.now, in.State.Settings, f.contract.Expiry)
+	// A pending request that shows a reviewer what is no longer there would only
+	// lead to an approval that is void, so the next escalation makes a new one.
+	seen := in.Sees(f.policy.Bundle().Digest)
+	current := in.State.Path.Request.Current(f.now, in.State.Settings, f.contract.Expiry) &&
+		len(f.contract.Approval.moved(in.State.Path.Request.Saw, seen)) == 0
 	if current {
 		d.Request = path.Request.Seq
 	}
@@ -54,7 +58,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	case d.Transition == Retry, d.Transition == Switch && d.answered == FailureOpen:
 		path.Retries++
 	case d.Transition == Escalate && !current:
-		path.Request = f.request(in)
+		path.Request = f.request(in, seen)
 		d.Request = Self
 		f.rec.Requested = true
 	}
@@ -62,8 +66,8 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 
 // request is a new review request: what a reviewer is to look at, and until
 // when.
-func (f *fold) request(in *Input) *Request {
-	r := &Request{Seq: Self, Time: f.now, Status: Pending, Required: max(1, f.contract.Required), Saw: in.Sees(f.policy.Bundle().Digest)}
+func (f *fold) request(in *Input, seen Versions) *Request {
+	r := &Request{Seq: Self, Time: f.now, Status: Pending, Required: max(1, f.contract.Required), Saw: seen}
 	r.Expires = expiresAt(f.now, in.State.Settings)
 	return r
 }
