@@ -175,7 +175,24 @@ func (l *loader) toolNames(c *datafile.Node) {
 		check(c.At("contract", "gates", name, "tools"), "gate "+name, l.contract.Gates[name].Tools)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Counters)) {
-		check(c.At("contract", "counters", name, "tools"), "counter "+name, l.contract.Counters[name].Tools)
+		rule, at := l.contract.Counters[name], c.At("contract", "counters", name)
+		check(at.At("tools"), "counter "+name, rule.Tools)
+		l.counterArgument(at.At("sum"), name, rule.Tools, rule.Sum, engine.NumberType, engine.IntegerType)
+		l.counterArgument(at.At("by"), name, rule.Tools, rule.By, engine.StringType)
+	}
+}
+
+// counterArgument holds what a counter reads against the tools it counts: an
+// amount or entity that a call need not have could not be counted.
+func (l *loader) counterArgument(n *datafile.Node, counter string, tools []string, name string, types ...engine.ArgumentType) {
+	if name == "" {
+		return
+	}
+	for _, tool := range tools {
+		t := l.registry.tools[tool]
+		if a := t.Arguments[name]; !a.Required || !slices.Contains(types, a.Type) {
+			l.Report(n, "data_counter", engine.DidYouMean(name, argumentNames(t)), "counter %s reads argument %q, which tool %s does not require as %s", counter, name, tool, types[0])
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // Action is one proposed tool call. The enforcement point attests TraceID,
 // CallID, Agent, Origins and Critic; everything else is claimed by the agent: a
 // claim may tighten a decision and can never satisfy a gate.
@@ -28,6 +30,19 @@ type Action struct {
 type Agent struct {
 	ID        string
 	Component string
+}
+
+// Is reports whether a name is the agent's or its component's, in whatever case
+// and with or without the component's version.
+func (a Agent) Is(name string) bool {
+	name = strings.TrimSpace(name)
+	component, _, _ := strings.Cut(a.Component, "@")
+	for _, own := range []string{a.ID, a.Component, component} {
+		if own != "" && strings.EqualFold(own, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Critic is a second model's score of the call.
@@ -107,10 +122,13 @@ func (in *Input) Lookup(path []string) (any, bool) {
 		if len(rest) > 1 {
 			return nil, false
 		}
-		v, ok := in.Consequence.Property(rest[0])
-		return v, ok
+		if v, ok := in.Consequence.Property(rest[0]); ok {
+			return v, true
+		}
 	case "now":
-		return float64(in.Now), len(rest) == 0
+		if len(rest) == 0 {
+			return float64(in.Now), true
+		}
 	}
 	return nil, false
 }

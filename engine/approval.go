@@ -26,13 +26,29 @@ func (j *judgement) whyVoid(a *Approval) (why []Reason) {
 	if a.Time > now || !within(a.Time, a.Expires, now, in.State.Settings, j.contract.Expiry) {
 		void("approval_expired", "the approval is too old", NewFact("/approval/time", a.Time), NewFact("/now", now))
 	}
-	if len(a.Votes) == 0 {
-		void("approval_without_reviewer", "nobody stands behind the approval")
+	if n := j.countVoters(a); n < max(1, j.contract.Required) {
+		void("approval_without_reviewer", fmt.Sprintf("%d of %d reviewers stand behind the approval", n, max(1, j.contract.Required)), NewFact("/approval/reviewers", n))
 	}
 	for _, b := range j.contract.Approval.moved(a.Saw, in.Sees(j.policy.Bundle().Digest)) {
 		void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for other %s than now", b))
 	}
 	return why
+}
+
+// countVoters counts the different people who approved and may: I1 is looked at
+// again, so that no stored approval can be the agent's own.
+func (j *judgement) countVoters(a *Approval) int {
+	pinned, author := Agent{Component: j.in.State.Pins["component"]}, ""
+	if j.contract.Author != "" {
+		author = j.in.State.Pins[j.contract.Author]
+	}
+	voters := map[string]bool{}
+	for _, v := range a.Votes {
+		if v.Reviewer != "" && v.Reviewer != author && !j.in.Action.Agent.Is(v.Reviewer) && !pinned.Is(v.Reviewer) {
+			voters[v.Reviewer] = true
+		}
+	}
+	return len(voters)
 }
 
 // same reports whether one thing that was seen is as it is now.
@@ -41,9 +57,9 @@ func (b Binding) same(saw, now Versions) bool {
 	case BindPins:
 		return maps.Equal(saw.Pins, now.Pins)
 	case BindBundle:
-		return saw.Bundle == now.Bundle
+		return saw.Bundle != "" && saw.Bundle == now.Bundle
 	case BindFacts:
-		return saw.Facts == now.Facts
+		return saw.Facts != "" && saw.Facts == now.Facts
 	case BindEvidence:
 		return maps.Equal(saw.Evidence, now.Evidence)
 	case BindSuspicion:
@@ -54,7 +70,11 @@ func (b Binding) same(saw, now Versions) bool {
 
 // moved lists what an approval is bound to and what is no longer as it was seen.
 func (a ApprovalRule) moved(saw, now Versions) (out []Binding) {
-	for _, b := range a.VoidedBy {
+	bound := a.VoidedBy
+	if bound == nil {
+		bound = []Binding{BindPins, BindBundle, BindFacts, BindEvidence, BindSuspicion}
+	}
+	for _, b := range bound {
 		if !b.same(saw, now) {
 			out = append(out, b)
 		}
@@ -83,16 +103,21 @@ func (r *Request) Current(now int64, settings map[string]any, expiry Expiry) boo
 // the thing was made, so that a longer ttl does not revive what had lapsed. A
 // ttl that is not a number lets nothing live.
 func within(t int64, expires *int64, now int64, settings map[string]any, expiry Expiry) bool {
-	if expiry == Final && expires != nil && now > *expires {
+	if expiry != Derived && expires != nil && now > *expires {
 		return false
 	}
 	switch ttl := settings["review_ttl"].(type) {
 	case nil:
 		return true
 	case float64:
-		return float64(now-t) <= ttl
+		return ttl >= 0 && t <= now && float64(uint64(now)-uint64(t)) <= ttl
 	}
 	return false
+}
+
+// resolves reports whether every vote names the gate.
+func (a *Approval) resolves(gate string) bool {
+	return slices.Contains(a.Gates, gate) && slices.Contains(commonGates(a.Votes), gate)
 }
 
 // resolvedBy says who let a gate pass that had not passed by itself.

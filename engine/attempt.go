@@ -1,6 +1,11 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
 
 // attempt decides a proposed action and records what follows from the answer:
 // a release, a review request, a retry spent.
@@ -79,33 +84,34 @@ func expiresAt(now int64, settings map[string]any) *int64 {
 	if !ok {
 		return nil
 	}
-	at := now + int64(ttl)
+	at := now - 1 // a ttl that is no length of time lets nothing live
+	if ttl >= 0 {
+		end := float64(now) + math.Floor(ttl)
+		if end >= math.MaxInt64 {
+			return nil
+		}
+		at = int64(end)
+	}
 	return &at
 }
 
 // count adds a release to the contract's counters.
 func (f *fold) count(in *Input) {
 	a := &in.Action
-	for name, rule := range f.contract.Counters {
+	for _, name := range slices.Sorted(maps.Keys(f.contract.Counters)) {
+		rule := f.contract.Counters[name]
 		entity, ok := entityOf(rule, a)
-		if !ok || !contains(rule.Tools, a.Tool) {
+		if !ok || !slices.Contains(rule.Tools, a.Tool) {
 			continue
 		}
-		amount := 1.0
+		c := Contribution{Seq: Self, Time: f.now, Amount: 1}
 		if rule.Sum != "" {
-			amount, _ = a.Arguments[rule.Sum].(float64)
+			amount, isNumber := a.Arguments[rule.Sum].(float64)
+			// A negative amount would make room for a later one.
+			c.Amount, c.Unknown = max(0, amount), !isNumber || !(amount >= 0)
 		}
-		f.w.Contributions = append(f.w.Contributions, ContributionWrite{name, entity, Contribution{Self, f.now, amount}})
+		f.w.Contributions = append(f.w.Contributions, ContributionWrite{name, entity, c})
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // remember notes who has acted in the trace, so that none of them can act on it
@@ -210,7 +216,7 @@ func (f *fold) engage() {
 }
 
 func (r ComponentRule) may(task string, now int64) bool {
-	return contains(r.Tasks, task) && (r.Until == nil || now <= *r.Until)
+	return slices.Contains(r.Tasks, task) && (r.Until == nil || now <= *r.Until)
 }
 
 func (f *fold) otherFor(e Engagement) bool {

@@ -1,6 +1,10 @@
 package engine
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
 
 // Consequence is what being wrong about a call would cost, who pays and how
 // late anyone would notice. The zero value is the worst in every property.
@@ -16,15 +20,15 @@ type Consequence struct {
 // each, worst first.
 func Properties() map[string][]string {
 	return map[string][]string{
-		"reversibility":     reversibilityNames,
-		"blast_radius":      blastRadiusNames,
-		"absorbed_by":       absorbedByNames,
-		"detection_latency": detectionLatencyNames,
+		"reversibility":     slices.Clone(reversibilityNames),
+		"blast_radius":      slices.Clone(blastRadiusNames),
+		"absorbed_by":       slices.Clone(absorbedByNames),
+		"detection_latency": slices.Clone(detectionLatencyNames),
 	}
 }
 
 // Sources lists the texts of Source.
-func Sources() []string { return sourceNames }
+func Sources() []string { return slices.Clone(sourceNames) }
 
 // Classes yields all 3 x 4 x 4 x 4 combinations of the graded properties with
 // the given source.
@@ -120,10 +124,10 @@ func (c Consequence) Raised(r Raise) (_ Consequence, changed bool) {
 		err = v.UnmarshalText([]byte(r.Value))
 		c.DetectionLatency = min(c.DetectionLatency, v)
 	default:
-		return Consequence{}, was != Consequence{}
+		err = fmt.Errorf("no consequence property %q", r.Property)
 	}
 	if err != nil {
-		return Consequence{}, was != Consequence{}
+		c = Consequence{Source: was.Source}
 	}
 	if c != was {
 		c.Source = min(c.Source, FromPolicy)

@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"math"
+	"slices"
+)
+
 // Contract is the runtime assurance contract of a bundle, as data: what the
 // standard gates require, who may decide, and what follows. The zero value
 // requires a review nobody can give.
@@ -98,10 +103,10 @@ func (b *Binding) UnmarshalText(t []byte) (err error) {
 }
 
 // ApprovalRule says how long an approval lives. The zero value releases once
-// and is bound to nothing, so a contract always names its bindings.
+// and is bound to everything.
 type ApprovalRule struct {
 	Many     bool
-	VoidedBy []Binding
+	VoidedBy []Binding // nil: all; empty: nothing
 }
 
 // Expiry says when a lapsed record can live again. The zero value: never.
@@ -199,13 +204,17 @@ const (
 var argumentTypeNames = names{"none", "string", "number", "integer", "boolean", "array", "object"}
 
 // ArgumentTypes lists the texts a registry may use.
-func ArgumentTypes() []string { return argumentTypeNames[1:] }
+func ArgumentTypes() []string { return slices.Clone(argumentTypeNames[1:]) }
 
 func (t ArgumentType) String() string { return argumentTypeNames.text(uint8(t)) }
-func (t *ArgumentType) UnmarshalText(b []byte) (err error) {
-	*(*uint8)(t), err = argumentTypeNames[1:].parse("argument type", b)
-	*t++
-	return err
+func (t *ArgumentType) UnmarshalText(b []byte) error {
+	i, err := argumentTypeNames[1:].parse("argument type", b)
+	if err != nil {
+		*t = NoType
+		return err
+	}
+	*t = ArgumentType(i + 1)
+	return nil
 }
 
 func (t ArgumentType) matches(v any) bool {
@@ -213,7 +222,7 @@ func (t ArgumentType) matches(v any) bool {
 	case string:
 		return t == StringType
 	case float64:
-		return t == NumberType || t == IntegerType && v == float64(int64(v))
+		return t == NumberType || t == IntegerType && v == math.Trunc(v) && !math.IsInf(v, 0)
 	case bool:
 		return t == BooleanType
 	case []any:

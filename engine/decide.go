@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,6 +55,7 @@ func Decide(ctx context.Context, p Policy, in Input) (d Decision) {
 
 // broken is the answer when the decision itself failed: it blocks and says so.
 func broken(in Input, what string) Decision {
+	in.Facts = object(in.Facts)
 	d := refusal(nil, &in)
 	why := reason("engine_panic", "the decision could not be completed: "+what)
 	d.Reasons = []Reason{why}
@@ -93,13 +95,14 @@ func (j *judgement) weigh() {
 func (j *judgement) setTier() {
 	d := j.d
 	base, why := j.policy.Base(j.in.Consequence)
+	base = base.valid()
 	d.BaseTier = base
 	j.note(why)
 	tier := base
-	for _, m := range j.policy.Modifiers(j.in.Consequence, j.lowConfidence()) {
+	for _, m := range j.modifiers() {
 		bumped := tier
 		if m.Holds {
-			bumped = tighten(tier, j.policy.Bump(), j.policy.Cap())
+			bumped = tighten(tier, j.policy.Bump(), j.policy.Cap().valid())
 		}
 		d.Modifiers = append(d.Modifiers, j.modifier(m, bumped != tier))
 		tier = bumped
@@ -113,6 +116,26 @@ func (j *judgement) setTier() {
 	}
 }
 
+// modifiers lists the bundle's modifiers. One that holds at high confidence
+// holds at low confidence too, whatever the bundle says: I3.
+func (j *judgement) modifiers() []ModifierRule {
+	rules := j.policy.Modifiers(j.in.Consequence, false)
+	if !j.lowConfidence() {
+		return rules
+	}
+	low := slices.Clone(j.policy.Modifiers(j.in.Consequence, true))
+	for _, r := range rules {
+		i := slices.IndexFunc(low, func(l ModifierRule) bool { return l.Name == r.Name })
+		switch {
+		case i < 0:
+			low = append(low, r)
+		case r.Holds:
+			low[i].Holds = true
+		}
+	}
+	return low
+}
+
 // tighten moves t by bump tiers and stops at limit, which never loosens t.
 func tighten(t Tier, bump int, limit Tier) Tier {
 	return min(t, max(limit, Tier(max(0, int(t)-bump))))
@@ -124,7 +147,7 @@ func (j *judgement) modifier(m ModifierRule, moved bool) Modifier {
 	case moved:
 		r.Code = "modifier_applied"
 		j.note(r)
-	case m.Holds:
+	case m.Holds && j.policy.Bump() > 0:
 		r.Code = "modifier_capped"
 		j.note(r)
 	default:
@@ -137,18 +160,19 @@ func (j *judgement) modifier(m ModifierRule, moved bool) Modifier {
 // suspect context.
 func (j *judgement) pinned() Tier {
 	limit := Execute
-	if !j.declared {
-		limit = min(limit, j.policy.Undeclared())
-	}
-	if j.tool.Consequence.Source == Inferred {
-		limit = min(limit, j.policy.InferredFloor())
+	switch source := j.tool.Consequence.Source; {
+	case j.declared && source == Declared:
+	case !j.declared || source != Inferred:
+		limit = min(limit, j.policy.Undeclared().valid(), Propose)
+	default:
+		limit = min(limit, j.policy.InferredFloor().valid())
 		j.note(reason("inferred_consequence", "the tool's consequence was inferred, not declared"))
 	}
 	if len(j.in.State.Suspect) > 0 && j.tool.Effect != Read {
 		limit = min(limit, Propose)
 		for _, s := range j.in.State.Suspect {
-			j.note(reason("suspect_context", fmt.Sprintf("the call is built on a suspect item: %s %q", s.Kind, s.Value),
-				NewFact("/suspect/"+s.Kind, s.Value)))
+			j.note(reason("suspect_context", fmt.Sprintf("the call is built on a suspect item: %s %q", s.Kind, clip(s.Value)),
+				NewFact(Pointer("suspect", s.Kind), s.Value)))
 		}
 	}
 	return limit
@@ -158,8 +182,9 @@ func (j *judgement) pinned() Tier {
 // current tier, ties by name.
 func (j *judgement) applyFloors(tier Tier) Tier {
 	applied := -1
-	matches := j.policy.Floors(j.ctx, j.in)
+	matches := j.floors()
 	for i, m := range matches {
+		m.Tier = m.Tier.valid()
 		j.d.Floors = append(j.d.Floors, Floor{Name: m.Name, Tier: m.Tier})
 		if m.Tier.StricterThan(tier) {
 			tier, applied = m.Tier, i
@@ -183,6 +208,23 @@ func (j *judgement) applyFloors(tier Tier) Tier {
 		j.note(r)
 	}
 	return tier
+}
+
+// floors lists what matches the consequence as the registry declares it and as
+// policy raised it: to be raised out of a floor's reach must not loosen.
+func (j *judgement) floors() []FloorMatch {
+	matches := slices.Clone(j.policy.Floors(j.ctx, j.in))
+	if j.in.Consequence != j.tool.Consequence {
+		declared := *j.in
+		declared.Consequence = j.tool.Consequence
+		for _, m := range j.policy.Floors(j.ctx, &declared) {
+			if !slices.ContainsFunc(matches, func(n FloorMatch) bool { return n.Name == m.Name }) {
+				matches = append(matches, m)
+			}
+		}
+	}
+	slices.SortStableFunc(matches, func(a, b FloorMatch) int { return cmp.Compare(a.Name, b.Name) })
+	return matches
 }
 
 // lowConfidence is the only place where confidence enters a decision: absent,

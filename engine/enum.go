@@ -46,6 +46,14 @@ func (t *Tier) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
+// valid is t, or Refuse for what is no tier.
+func (t Tier) valid() Tier {
+	if t > Execute {
+		return Refuse
+	}
+	return t
+}
+
 // StricterThan reports whether t leaves less freedom than u.
 func (t Tier) StricterThan(u Tier) bool { return t < u }
 

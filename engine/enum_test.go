@@ -152,7 +152,6 @@ func TestArgumentTypesRoundTripAndNoneIsNotATextOfARegistry(t *testing.T) {
 }
 
 func TestUnknownArgumentTypeLeavesTheTypeThatMatchesNothing(t *testing.T) {
-	t.Skip("reported: ArgumentType.UnmarshalText increments after an error too, so unknown text leaves StringType")
 	for _, before := range []ArgumentType{NoType, ObjectType} {
 		got := before
 		if err := got.UnmarshalText([]byte("nonsense")); err == nil || got != NoType && got != before {

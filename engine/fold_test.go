@@ -91,7 +91,6 @@ func TestAnAttemptIsDecidedAsDecideDecidesIt(t *testing.T) {
 }
 
 func TestNoPanicOfAViewEscapesStep(t *testing.T) {
-	t.Skip("reported: Step reads v.Clock() before it defers the recover, so a nil view, or one whose Clock panics, takes the caller down")
 	defer func() {
 		if r := recover(); r != nil {
 			t.Errorf("Step on a nil view panics: %v", r)
@@ -104,7 +103,6 @@ func TestNoPanicOfAViewEscapesStep(t *testing.T) {
 }
 
 func TestWhatAReleaseCountsIsWrittenInOneOrder(t *testing.T) {
-	t.Skip("reported: fold.count ranges over the map of counters, so equal inputs give contributions in different orders")
 	var first []ContributionWrite
 	for range 50 {
 		p := newFake()
@@ -124,7 +122,6 @@ func TestWhatAReleaseCountsIsWrittenInOneOrder(t *testing.T) {
 }
 
 func TestANegativeAmountDoesNotLowerACounter(t *testing.T) {
-	t.Skip("reported: fold.count adds a negative, and drops an unreadable, argument as the agent gave it: an amount of -1000 makes room for 1000 more, text counts 0")
 	for _, amount := range []any{-1000.0, "1000", nil} {
 		p := newFake()
 		p.contract.Counters = map[string]CounterRule{"paid": {Tools: []string{toolNote}, Sum: "amount"}}
@@ -132,14 +129,13 @@ func TestANegativeAmountDoesNotLowerACounter(t *testing.T) {
 		in.Action.Arguments["amount"] = amount
 		v, e := proposed(p, in)
 		rec, w := Step(context.Background(), governed{p}, v, e)
-		if rec.Decision.Permit && (len(w.Contributions) != 1 || !(w.Contributions[0].Contribution.Amount > 0)) {
+		if rec.Decision.Permit && (len(w.Contributions) != 1 || !w.Contributions[0].Contribution.Unknown) {
 			t.Errorf("amount %v: permitted, contributions %+v: want no permit, or something that counts", amount, w.Contributions)
 		}
 	}
 }
 
 func TestARevocationIsSignedWhereReviewsAre(t *testing.T) {
-	t.Skip("reported: fold.review answers revoke before it asks for a signature, so an unsigned event lifts a standing rejection under signed reviews")
 	p := newFake()
 	p.contract.SignedReviews = true
 	v := &fakeView{clock: clock, rejections: map[string]Rejection{"sha256:c1": {Seq: 3}}}
@@ -150,7 +146,6 @@ func TestARevocationIsSignedWhereReviewsAre(t *testing.T) {
 }
 
 func TestARejectionVoidedByPinsStillBindsATraceThatHasNone(t *testing.T) {
-	t.Skip("reported: with rejection.voided_by [pins] a new trace differs in its pins from the rejecting one, so the same call proposed there is no longer rejected")
 	p := newFake()
 	p.contract.RejectionVoid = []Binding{BindPins}
 	in := call(p, toolNote)
@@ -162,7 +157,6 @@ func TestARejectionVoidedByPinsStillBindsATraceThatHasNone(t *testing.T) {
 }
 
 func TestALongTTLDoesNotMakeARequestThatHasLapsed(t *testing.T) {
-	t.Skip("reported: expiresAt converts review_ttl to int64 and adds it unchecked: 1e19 gives a limit in the past on amd64 (and another on arm64)")
 	for _, ttl := range []float64{1e19, math.MaxInt64, math.Inf(1)} {
 		at := expiresAt(clock, map[string]any{"review_ttl": ttl})
 		if at != nil && *at < clock {
@@ -172,7 +166,6 @@ func TestALongTTLDoesNotMakeARequestThatHasLapsed(t *testing.T) {
 }
 
 func TestAResultOfACallThatWasNeverReleasedChangesNothing(t *testing.T) {
-	t.Skip("reported: fold.result does not ask whether the path was released, so an ok for a call that never ran resolves its failure")
 	p := newFake()
 	key := PathKey{"INC-1", "sha256:c1"}
 	v := &fakeView{clock: clock, paths: map[PathKey]Path{key: {Failure: &Failure{Seq: 2}}}}

@@ -36,7 +36,7 @@ func (j *judgement) testStandardGates() {
 	j.gate(Supervision, j.supervision())
 	j.gate(Resolved, j.resolution())
 	for i, o := range j.own {
-		if !o.Verdict.holds() && o.resolution == ByReview && j.approved && slices.Contains(j.in.State.Path.Approval.Gates, o.Name) {
+		if !o.Verdict.holds() && o.resolution == ByReview && j.approved && j.in.State.Path.Approval.resolves(o.Name) {
 			j.own[i].Finding = Finding{Verdict: Pass, Reasons: append([]Reason{j.resolvedBy(o.Name)}, o.Reasons...)}
 		}
 		j.gate(o.Name, j.own[i].Finding)
@@ -86,7 +86,7 @@ func verdict(fails, unknowns []Reason) Finding {
 func (j *judgement) bounds() Finding {
 	var fails []Reason
 	unknowns := slices.Clone(j.mismatch)
-	if j.d.Boundary == Deny && len(j.mismatch) == 0 {
+	if j.d.Tier.Boundary() == Deny {
 		fails = append(fails, reason("boundary_deny", "the tier "+j.d.Tier.String()+" denies the call, and no review can change that"))
 	}
 	if j.released() {
@@ -115,7 +115,7 @@ func (j *judgement) reviewDue() bool { return j.d.Boundary == RequireReview && !
 
 // released reports whether the path ran already and may not run again.
 func (j *judgement) released() bool {
-	return j.contract.Calls == Once && j.tool.Effect != Read && j.in.State.Path.Released != 0
+	return j.contract.Calls != DecideAnew && j.tool.Effect != Read && j.in.State.Path.Released != 0
 }
 
 func (j *judgement) deadlinePast() (past, ok bool) {
@@ -183,7 +183,7 @@ func (j *judgement) current(name, path string, rule RecordRule, e Evidence, kind
 	if e.Status != Pass {
 		fail("failed", "did not pass", NewFact(path+"/status", e.Status.String()))
 	}
-	if e.Time > j.in.Now || rule.TTL != nil && j.in.Now-e.Time > *rule.TTL {
+	if e.Time > j.in.Now || rule.TTL != nil && !aged(e.Time, j.in.Now, *rule.TTL) {
 		fail("stale", "is out of date", NewFact(path+"/time", e.Time), NewFact("/now", j.in.Now))
 	}
 	if e.Expires != nil && j.in.Now > *e.Expires {
@@ -193,17 +193,22 @@ func (j *judgement) current(name, path string, rule RecordRule, e Evidence, kind
 		fail("untraceable", "does not come from a source the contract accepts", NewFact(path+"/source", e.Source))
 	}
 	for _, field := range rule.Required {
-		if field == "source" && e.Source == "" || field == "expires" && e.Expires == nil {
+		if given := field == "source" && e.Source != "" || field == "expires" && e.Expires != nil; !given {
 			fail("incomplete", "lacks its "+field, AbsentFact(path+"/"+field))
 		}
 	}
 	for _, pin := range rule.Pins {
-		if got, ok := e.Pins[pin]; !ok || got != j.in.State.Pins[pin] {
-			fail("version", "was not made under the current version of "+pin, NewFact(path+"/pins/"+pin, e.Pins[pin]), NewFact("/state/pins/"+pin, j.in.State.Pins[pin]))
+		got, ok := e.Pins[pin]
+		if now, known := j.in.State.Pins[pin]; !ok || !known || got != now {
+			fail("version", "was not made under the current version of "+pin, NewFact(path+Pointer("pins", pin), got), NewFact(Pointer("state", "pins", pin), now))
 		}
 	}
 	return verdict(fails, nil)
 }
+
+// aged reports whether what was made at t, not after now, is at most ttl old.
+// The difference of any two int64 fits a uint64.
+func aged(t, now, ttl int64) bool { return ttl >= 0 && uint64(now)-uint64(t) <= uint64(ttl) }
 
 func unknown(code, text string, f ...Fact) Finding {
 	return Finding{Reasons: []Reason{reason(code, text, f...)}}
@@ -275,12 +280,24 @@ func (j *judgement) couldAsk() Finding {
 		unknowns = append(unknowns, reason("setting_invalid", "queue or capacity is not a number", settingFact(j.in, "capacity"), settingFact(j.in, "queue")))
 	case !(queue < capacity):
 		fails = append(fails, reason("queue_full", "no reviewer is free: the queue has reached its capacity",
-			NewFact("/state/settings/queue", queue), NewFact("/state/settings/capacity", capacity)))
+			NewFact(j.queuePath(), queue), NewFact("/state/settings/capacity", capacity)))
 	}
-	if past, ok := j.deadlinePast(); past || !ok {
+	switch past, ok := j.deadlinePast(); {
+	case !ok:
+		unknowns = append(unknowns, reason("setting_invalid", "the deadline is not a whole number of seconds", settingFact(j.in, "deadline")))
+	case past:
 		fails = append(fails, reason("deadline_past", "the deadline is past", settingFact(j.in, "deadline"), NewFact("/now", j.in.Now)))
 	}
 	return verdict(fails, unknowns)
+}
+
+// queuePath says where the queue's length comes from: it is counted, or a
+// setting.
+func (j *judgement) queuePath() string {
+	if j.contract.Queue == Counted {
+		return "/queue"
+	}
+	return "/state/settings/queue"
 }
 
 // queue is the number of reviews that wait: counted, or as the setting says.

@@ -148,7 +148,6 @@ func TestBoundsNamesTheFactsItRead(t *testing.T) {
 }
 
 func TestBoundsFailsForARefusedTierWhereAnArgumentDoesNotFitToo(t *testing.T) {
-	t.Skip("reported: with an argument mismatch BOUNDS drops boundary_deny, so a refused tier reads as unknown and not as failed")
 	p := newFake()
 	p.addFloor("pin", Refuse)
 	p.edit(toolNote, func(t *Tool) { t.Arguments = map[string]Argument{} })
@@ -161,7 +160,6 @@ func TestBoundsFailsForARefusedTierWhereAnArgumentDoesNotFitToo(t *testing.T) {
 }
 
 func TestADeadlineThatIsNotANumberIsNoFreePass(t *testing.T) {
-	t.Skip("reported: deadlinePast compares now > deadline, so NaN is a deadline that never passes")
 	p := newFake()
 	in := call(p, toolNote)
 	setting(&in, "deadline", math.NaN())
@@ -315,7 +313,6 @@ func TestARecordNamesTheFactsItRead(t *testing.T) {
 }
 
 func TestARecordUnderAnEmptyPinThatNobodySetIsNotCurrent(t *testing.T) {
-	t.Skip("reported: a record with pin \"\" passes where the state has no such pin, since an absent pin reads as empty text")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Requires.Evidence = []string{"a"} })
 	p.contract.Evidence = map[string]RecordRule{"a": {Pins: []string{"rule"}}}
@@ -327,7 +324,6 @@ func TestARecordUnderAnEmptyPinThatNobodySetIsNotCurrent(t *testing.T) {
 }
 
 func TestARequiredFieldTheEngineDoesNotKnowIsIncomplete(t *testing.T) {
-	t.Skip("reported: RecordRule.Required accepts any text, and a field it does not know counts as present")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Requires.Evidence = []string{"a"} })
 	p.contract.Evidence = map[string]RecordRule{"a": {Required: []string{"sorce"}}}
@@ -339,7 +335,6 @@ func TestARequiredFieldTheEngineDoesNotKnowIsIncomplete(t *testing.T) {
 }
 
 func TestARecordFromTheBeginningOfTimeIsStale(t *testing.T) {
-	t.Skip("reported: now - time overflows for a time near the least int64, and the record counts as fresh (and so does an approval under review_ttl)")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Requires.Evidence = []string{"a"} })
 	p.contract.Evidence = map[string]RecordRule{"a": {TTL: new(int64(60))}}
@@ -544,7 +539,6 @@ func TestSupervisionNamesTheFactsItRead(t *testing.T) {
 }
 
 func TestSupervisionIsUnknownWhereTheDeadlineCannotBeRead(t *testing.T) {
-	t.Skip("reported: SUPERVISION says deadline_past, and so does the sentence, where the deadline is of the wrong type")
 	p := newFake()
 	in := call(p, toolRevoke)
 	setting(&in, "deadline", "soon")
@@ -555,7 +549,6 @@ func TestSupervisionIsUnknownWhereTheDeadlineCannotBeRead(t *testing.T) {
 }
 
 func TestAFullQueueThatIsCountedIsNotSaidToBeASetting(t *testing.T) {
-	t.Skip("reported: queue_full names /state/settings/queue where the queue is counted, a fact the input contradicts")
 	p := newFake()
 	in := call(p, toolRevoke)
 	in.State.Queue = 4

@@ -34,8 +34,8 @@ func (j *judgement) needs() []Need {
 	if r := j.in.State.Rejection; r != nil {
 		need("revocation", "the rejection of entry %d revoked", r.Seq)
 	}
-	if j.reviewDue() && j.d.Boundary == RequireReview {
-		out = append(out, j.needsApproval())
+	if gates := j.unresolved(); len(gates) > 0 || !j.approved && j.d.Tier.Boundary() == RequireReview {
+		out = append(out, j.needsApproval(gates))
 	}
 	return out
 }
@@ -80,7 +80,17 @@ func (j *judgement) needsOfGates() (out []Need) {
 	return out
 }
 
-func (j *judgement) needsApproval() Need {
+// unresolved lists the gates that only an approval which names them lets pass.
+func (j *judgement) unresolved() (gates []string) {
+	for _, o := range j.own {
+		if !o.Verdict.holds() && o.resolution == ByReview {
+			gates = append(gates, o.Name)
+		}
+	}
+	return gates
+}
+
+func (j *judgement) needsApproval(gates []string) Need {
 	who := "somebody who may review"
 	if len(j.contract.Roles) > 0 {
 		who = strings.Join(j.contract.Roles, " or ")
@@ -88,12 +98,6 @@ func (j *judgement) needsApproval() Need {
 	text := "an approval of this call by " + who
 	if j.contract.Required > 1 {
 		text = fmt.Sprintf("%d approvals of this call by %s", j.contract.Required, who)
-	}
-	var gates []string
-	for _, o := range j.own {
-		if !o.Verdict.holds() && o.resolution == ByReview {
-			gates = append(gates, o.Name)
-		}
 	}
 	if len(gates) > 0 {
 		text += " that names " + strings.Join(gates, ", ")

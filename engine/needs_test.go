@@ -85,7 +85,6 @@ func TestWhatACallNeeds(t *testing.T) {
 }
 
 func TestACallThatIsNotPermittedNeedsSomething(t *testing.T) {
-	t.Skip("reported: a valid approval that does not name a failed gate leaves Needs() empty though the call is not permitted")
 	p := newFake()
 	p.addGate("g", Fail, ByReview, ByReview)
 	in := call(p, toolNote)
@@ -96,7 +95,6 @@ func TestACallThatIsNotPermittedNeedsSomething(t *testing.T) {
 }
 
 func TestNeedsListsTheApprovalBesideTheArgument(t *testing.T) {
-	t.Skip("reported: an argument that does not fit denies, and the approval that the call needs besides is then left out of Needs()")
 	p := newFake()
 	p.edit(toolRevoke, func(t *Tool) { t.Arguments = map[string]Argument{"to": {StringType, true}} })
 	d := decide(p, call(p, toolRevoke))

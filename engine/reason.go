@@ -3,7 +3,8 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"encoding/json"
+	"strings"
 )
 
 // Rule is the place in a bundle that a reason speaks of. The zero value means
@@ -46,19 +47,29 @@ func shorten(v any) any {
 	switch v := v.(type) {
 	case string:
 		if len(v) > longValue {
-			sum := sha256.Sum256([]byte(v))
-			return map[string]any{"sha256": hex.EncodeToString(sum[:]), "size": len(v)}
+			return digestOf(v)
 		}
-	case map[string]any:
-		if n := len(fmt.Sprint(v)); n > longValue {
-			return map[string]any{"type": "object", "size": len(v)}
-		}
-	case []any:
-		if n := len(fmt.Sprint(v)); n > longValue {
-			return map[string]any{"type": "array", "size": len(v)}
+	case map[string]any, []any:
+		text, err := json.Marshal(v)
+		if err != nil || len(text) > longValue {
+			return digestOf(string(text))
 		}
 	}
 	return v
+}
+
+func digestOf(text string) any {
+	sum := sha256.Sum256([]byte(text))
+	return map[string]any{"sha256": hex.EncodeToString(sum[:]), "size": len(text)}
+}
+
+// clip shortens what a text repeats of an input.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 func reason(code, text string, facts ...Fact) Reason {

@@ -12,7 +12,6 @@ func TestLongValuesInFactsAreReplaced(t *testing.T) {
 	long := strings.Repeat("é", 129) // 258 bytes
 	sum := sha256.Sum256([]byte(long))
 	edge := strings.Repeat("x", 256)
-	bigList, bigObject := make([]any, 200), map[string]any{"a": edge, "b": edge}
 	for _, c := range []struct {
 		name     string
 		in, want any
@@ -21,9 +20,7 @@ func TestLongValuesInFactsAreReplaced(t *testing.T) {
 		{"text of exactly the limit stays", edge, edge},
 		{"text over the limit becomes digest and size", long, map[string]any{"sha256": hex.EncodeToString(sum[:]), "size": 258}},
 		{"a short list stays", []any{"x"}, []any{"x"}},
-		{"a long list becomes its size", bigList, map[string]any{"type": "array", "size": 200}},
 		{"a short object stays", map[string]any{"a": 1.0}, map[string]any{"a": 1.0}},
-		{"a long object becomes its size", bigObject, map[string]any{"type": "object", "size": 2}},
 		{"a number stays", 7.0, 7.0},
 		{"null stays", nil, nil},
 	} {
@@ -38,7 +35,6 @@ func TestLongValuesInFactsAreReplaced(t *testing.T) {
 }
 
 func TestLongListsAndObjectsInFactsCarryTheirDigest(t *testing.T) {
-	t.Skip("reported: section 9 says that long values become digest and size; lists and objects carry neither a digest nor their size in bytes")
 	for _, v := range []any{make([]any, 200), map[string]any{"a": strings.Repeat("x", 300)}} {
 		if m, _ := NewFact("/p", v).Value.(map[string]any); m["sha256"] == nil {
 			t.Errorf("NewFact(long %T) = %v, want a digest", v, m)
@@ -47,7 +43,6 @@ func TestLongListsAndObjectsInFactsCarryTheirDigest(t *testing.T) {
 }
 
 func TestALongValueReachesNoReasonWhole(t *testing.T) {
-	t.Skip("reported: facts are shortened, but the text of suspect_context, component_not_listed and undeclared_tool, and the sentence, carry the value whole")
 	long := strings.Repeat("x", 5000)
 	p := newFake()
 	in := call(p, toolNote)
@@ -80,7 +75,6 @@ func TestPointerEscapesWhatAPointerCannotHold(t *testing.T) {
 }
 
 func TestEveryNameInAFactIsEscaped(t *testing.T) {
-	t.Skip("reported: pin names and kinds of suspect items are joined to a path without escaping")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Requires.Evidence = []string{"a"} })
 	p.contract.Evidence = map[string]RecordRule{"a": {Pins: []string{"rule/eu"}}}

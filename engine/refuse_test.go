@@ -234,7 +234,6 @@ func TestGarbageFromAPolicyPermitsNothing(t *testing.T) {
 }
 
 func TestABaseTierThatIsNoneDoesNotExecute(t *testing.T) {
-	t.Skip("reported: setTier takes min(tier, pinned()) and pinned() starts at execute, so a base tier of 99 becomes execute and the call is permitted")
 	for _, tier := range []Tier{Execute + 1, 99, 255} {
 		p := newFake()
 		p.base = func(Consequence) (Tier, Reason) { return tier, Reason{} }
@@ -245,7 +244,6 @@ func TestABaseTierThatIsNoneDoesNotExecute(t *testing.T) {
 }
 
 func TestAFloorWhoseTierIsNoneStillHolds(t *testing.T) {
-	t.Skip("reported: a floor with a tier outside the enumeration compares as looser than execute, so it is listed and does not hold")
 	for _, tier := range []Tier{Execute + 1, 99, 255} {
 		p := newFake()
 		p.addFloor("pin", tier)
@@ -256,7 +254,6 @@ func TestAFloorWhoseTierIsNoneStillHolds(t *testing.T) {
 }
 
 func TestATierOfTheRegistryThatIsNoneRefuses(t *testing.T) {
-	t.Skip("reported: Undeclared() and InferredFloor() outside the enumeration pin nothing")
 	for _, tier := range []Tier{Execute + 1, 99, 255} {
 		p := newFake()
 		p.inferred, p.undeclared = tier, tier
@@ -273,7 +270,6 @@ func TestATierOfTheRegistryThatIsNoneRefuses(t *testing.T) {
 }
 
 func TestACapThatIsNoneDoesNotSwitchModifiersOff(t *testing.T) {
-	t.Skip("reported: a cap outside the enumeration holds every tier where it is, so no modifier tightens")
 	p := newFake()
 	p.limit = 99
 	p.edit(toolUpdate, func(t *Tool) { t.Consequence.AbsorbedBy = Customer })
@@ -283,7 +279,6 @@ func TestACapThatIsNoneDoesNotSwitchModifiersOff(t *testing.T) {
 }
 
 func TestAToolWhoseSourceWasNeverSetIsTreatedAsUndeclared(t *testing.T) {
-	t.Skip("reported: pinned() asks whether the registry knows the tool and never looks at the source, so source undeclared (the zero value) may execute, and the sentence then says that the worst is assumed")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Consequence.Source = Undeclared })
 	for _, source := range []Source{Undeclared, Declared + 1, 99} {
@@ -295,7 +290,6 @@ func TestAToolWhoseSourceWasNeverSetIsTreatedAsUndeclared(t *testing.T) {
 }
 
 func TestARuleOfTheContractThatIsNoneIsTheStrictest(t *testing.T) {
-	t.Skip("reported: Expiry and CallRule are compared with their strict member, so a value outside the enumeration is the loose one")
 	p := newFake()
 	p.contract.Expiry = 99
 	in := call(p, toolRevoke)

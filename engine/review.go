@@ -10,6 +10,10 @@ import (
 // does not count is invalid and leaves the request as it is.
 func (f *fold) review() {
 	path, s := f.path(), f.state()
+	if f.contract.SignedReviews && !f.e.Review.Signed {
+		f.refuse("review_unsigned", "the contract asks for signed reviews")
+		return
+	}
 	if f.e.Review.Outcome == Revoke {
 		path.Request, path.Approval = nil, nil
 		f.w.Paths[f.key()] = path
@@ -25,10 +29,6 @@ func (f *fold) review() {
 	}
 	if past, ok := deadlinePast(s.Settings, f.now); past || !ok {
 		f.refuse("deadline_past", "the deadline is past", NewFact("/now", f.now))
-		return
-	}
-	if f.contract.SignedReviews && !f.e.Review.Signed {
-		f.refuse("review_unsigned", "the contract asks for signed reviews")
 		return
 	}
 	next := *request
@@ -69,6 +69,9 @@ func (f *fold) approve(path *Path, next *Request, s *State) {
 // commonGates lists the gates that every vote names.
 func commonGates(votes []Vote) []string {
 	var out []string
+	if len(votes) == 0 {
+		return nil
+	}
 	for _, g := range votes[0].Gates {
 		everywhere := !slices.ContainsFunc(votes, func(v Vote) bool { return !slices.Contains(v.Gates, g) })
 		if everywhere && !slices.Contains(out, g) {
@@ -109,7 +112,7 @@ func deadlinePast(settings map[string]any, now int64) (past, ok bool) {
 	case nil:
 		return false, true
 	case float64:
-		return float64(now) > d, true
+		return !(float64(now) <= d), true
 	}
 	return true, false
 }

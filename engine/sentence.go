@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,9 @@ func sentence(j *judgement) string {
 		parts = append(parts, s)
 	}
 	parts = append(parts, j.sayFloor()...)
+	if j.d.Tier != j.d.BaseTier && !slices.ContainsFunc(j.d.Floors, func(f Floor) bool { return f.Applied }) {
+		parts = append(parts, "The tier is "+j.d.Tier.String()+".")
+	}
 	parts = append(parts, j.sayGates()...)
 	parts = append(parts, j.sayOutcome())
 	return strings.Join(parts, " ")
@@ -38,9 +42,21 @@ var absorbedWords = map[AbsorbedBy]string{
 
 func (j *judgement) sayConsequence() string {
 	c := j.d.Consequence
-	return fmt.Sprintf("%s is %s and reaches %s; if it is wrong, %s pays and it is noticed %s%s.", j.d.Tool,
+	return fmt.Sprintf("%s is %s and reaches %s; if it is wrong, %s pays and it is noticed %s%s.", named(j.d.Tool),
 		strings.Replace(c.Reversibility.String(), "costly", "costly to reverse", 1), radiusWords[c.BlastRadius],
 		absorbedWords[c.AbsorbedBy], latencyWords[c.DetectionLatency], sourceWords[c.Source])
+}
+
+// named quotes a name that is not plainly a name: an agent chooses it, and it
+// must not speak for the engine.
+func named(tool string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/", r)
+	}
+	if tool != "" && !strings.ContainsFunc(tool, func(r rune) bool { return !plain(r) }) {
+		return clip(tool)
+	}
+	return strconv.Quote(clip(tool))
 }
 
 func (j *judgement) sayTier() string {
@@ -86,7 +102,7 @@ func (j *judgement) saySuspicion() string {
 	}
 	items := make([]string, len(j.in.State.Suspect))
 	for i, s := range j.in.State.Suspect {
-		items[i] = fmt.Sprintf("%s %q", s.Kind, s.Value)
+		items[i] = fmt.Sprintf("%s %q", s.Kind, clip(s.Value))
 	}
 	return "It is built on context that a rejection made suspect: " + strings.Join(items, ", ") + "."
 }
@@ -98,7 +114,7 @@ func (j *judgement) sayFloor() (out []string) {
 		}
 	}
 	for _, r := range j.d.Reasons {
-		if strings.HasSuffix(r.Code, "_undetermined") {
+		if strings.HasPrefix(r.Code, "floor_") && strings.HasSuffix(r.Code, "_undetermined") {
 			out = append(out, r.Text+".")
 		}
 	}
@@ -127,8 +143,12 @@ func (j *judgement) sayOutcome() string {
 		return "The call may run, and somebody is told."
 	case d.Permit:
 		return "The call may run."
+	case d.Transition == Escalate && d.Boundary == Deny:
+		return "The call is held for a person, who cannot allow it (escalate)."
 	case d.Transition == Escalate:
 		return "The call is held until a person has decided (escalate)."
+	case d.Transition == Defer && d.answered == StaleContext:
+		return "The call is held until its context is current (defer)."
 	case d.Transition == Defer:
 		return "The call is held: nobody can decide it now (defer)."
 	default:

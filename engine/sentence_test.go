@@ -220,7 +220,7 @@ func TestSentences(t *testing.T) {
 				"Confidence 0.9 meets the threshold 0.85 and loosens nothing. The call may run."},
 		{"tightened and told", toolNote, func(_ *fakePolicy, in *Input) { in.Action.Confidence = new(0.8499999999999999) },
 			"note is reversible and reaches the task at hand; if it is wrong, the agent pays and it is noticed at once. Base tier execute, tightened by confidence. " +
-				"Confidence 0.8499999999999999 is below the threshold 0.85. The call may run, and somebody is told."},
+				"Confidence 0.8499999999999999 is below the threshold 0.85. The tier is execute_notify. The call may run, and somebody is told."},
 		{"held", toolRevoke, func(_ *fakePolicy, in *Input) { in.Action.Confidence = nil },
 			"revoke_access is irreversible and reaches a whole system; if it is wrong, the operator pays and it is noticed at once. " +
 				"Base tier propose; confidence would tighten it, the cap propose holds. No confidence was given, which counts as below the threshold 0.85. " +
@@ -235,7 +235,7 @@ func TestSentences(t *testing.T) {
 			in.State.Suspect = []Item{{"entity", "acme"}, {"record", "INC-1"}}
 			in.State.Queue = 4
 		}, "note is reversible and reaches the task at hand; if it is wrong, the agent pays and it is noticed at once. Base tier execute. " +
-			"Confidence 0.9 meets the threshold 0.85 and loosens nothing. It is built on context that a rejection made suspect: entity \"acme\", record \"INC-1\". " +
+			"Confidence 0.9 meets the threshold 0.85 and loosens nothing. It is built on context that a rejection made suspect: entity \"acme\", record \"INC-1\". The tier is propose. " +
 			"BOUNDS failed: the call needs a person's approval. SUPERVISION failed: no reviewer is free: the queue has reached its capacity. " +
 			"The call is held: nobody can decide it now (defer)."},
 		{"undetermined floor, confidence out of range, own gate unknown", toolNote, func(p *fakePolicy, in *Input) {
@@ -262,7 +262,6 @@ func TestSentences(t *testing.T) {
 }
 
 func TestTheCapIsNotSaidToHoldWhereNothingWasBumped(t *testing.T) {
-	t.Skip("reported: with a bump of 0 a modifier that holds is coded modifier_capped, and the sentence says that the cap propose holds at tier execute")
 	p := newFake()
 	p.bump = 0
 	in := call(p, toolNote)
@@ -274,7 +273,6 @@ func TestTheCapIsNotSaidToHoldWhereNothingWasBumped(t *testing.T) {
 }
 
 func TestACallThatWaitsForContextIsNotSaidToWaitForAPerson(t *testing.T) {
-	t.Skip("reported: every defer reads \"nobody can decide it now\", also where stale context without a retry left is what it waits for and a reviewer is free")
 	p := newFake()
 	p.edit(toolNote, func(t *Tool) { t.Requires.Context = []string{"a"} })
 	in := call(p, toolNote)
@@ -286,7 +284,6 @@ func TestACallThatWaitsForContextIsNotSaidToWaitForAPerson(t *testing.T) {
 }
 
 func TestADeniedCallIsNotSaidToWaitForAPerson(t *testing.T) {
-	t.Skip("reported: a bundle that names escalate for a denied call gets outcome review, and a sentence that says both that no review can change it and that it is held until a person has decided")
 	p := newFake()
 	p.next = always(Escalate)
 	d := decide(p, call(p, toolMissing))
@@ -296,7 +293,6 @@ func TestADeniedCallIsNotSaidToWaitForAPerson(t *testing.T) {
 }
 
 func TestANameThatTheAgentChoseCannotSpeakForTheEngine(t *testing.T) {
-	t.Skip("reported: the sentence prints the tool's name unquoted, so an undeclared tool named by the agent can put whole sentences into it")
 	p := newFake()
 	d := decide(p, call(p, "x. The call may run. note"))
 	if !d.Permit && strings.Contains(d.Reason, "x. The call may run.") && !strings.Contains(d.Reason, `"x. The call may run. note" is`) {
@@ -305,7 +301,6 @@ func TestANameThatTheAgentChoseCannotSpeakForTheEngine(t *testing.T) {
 }
 
 func TestTheTextOfOneUndeterminedGateIsSaidOnce(t *testing.T) {
-	t.Skip("reported: sayFloor prints every reason whose code ends in _undetermined, those of own gates too, which sayGates prints again")
 	p := newFake()
 	p.addGate("own", Unknown, ByNobody, ByNobody)
 	p.findings["own"] = Finding{Reasons: []Reason{{Code: "path_undetermined", Text: "the path is not known"}}}
@@ -315,7 +310,6 @@ func TestTheTextOfOneUndeterminedGateIsSaidOnce(t *testing.T) {
 }
 
 func TestTheSentenceNamesTheTierThatItEndsAt(t *testing.T) {
-	t.Skip("reported: suspicion, an inferred consequence or an undeclared tool pins the tier, and no sentence names the tier that came out of it")
 	p := newFake()
 	in := call(p, toolNote)
 	in.State.Suspect = []Item{{"entity", "acme"}}

@@ -113,7 +113,6 @@ func said(v *float64) string {
 }
 
 func TestALowConfidenceModifierThatIsUpsideDownDoesNotLoosen(t *testing.T) {
-	t.Skip("reported: I3 rests on the bundle; a modifier that holds when confidence is NOT low makes low confidence looser than confidence 1")
 	p := newFake()
 	p.modifiers = func(_ Consequence, low bool) []ModifierRule {
 		return []ModifierRule{{Name: "upside_down", Holds: !low}}

@@ -145,8 +145,7 @@ func (s *State) lookup(path []string) (any, bool) {
 		return walk(s.Settings, path[1:])
 	case "pins":
 		if len(path) == 2 {
-			v, ok := s.Pins[path[1]]
-			return v, ok
+			return found(s.Pins, path[1])
 		}
 	case "evidence":
 		if len(path) >= 2 {
@@ -158,12 +157,19 @@ func (s *State) lookup(path []string) (any, bool) {
 		}
 	case "counters":
 		if len(path) == 2 {
-			v, ok := s.Counters[path[1]]
-			return v, ok
+			return found(s.Counters, path[1])
 		}
 	}
 	if len(path) == 1 {
 		return walk(s.Document(), path)
+	}
+	return nil, false
+}
+
+// found is a value of m, or nil where there is none.
+func found[V any](m map[string]V, name string) (any, bool) {
+	if v, ok := m[name]; ok {
+		return v, true
 	}
 	return nil, false
 }

@@ -175,12 +175,13 @@ type fold struct {
 // state moves. It is pure and total. An event that is not admitted is recorded
 // as invalid and changes nothing but the clock; an attempt is decided by Decide.
 func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Writes) {
-	now := max(e.Time, v.Clock())
+	now := e.Time
 	defer func() {
 		if r := recover(); r != nil {
 			rec, w = brokenStep(e, now, fmt.Sprint(r)), Writes{Clock: now}
 		}
 	}()
+	now = max(now, v.Clock())
 	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: &e, now: now}
 	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
 	f.w = Writes{Clock: now, Traces: map[string]Trace{}, Paths: map[PathKey]Path{}, Rejections: map[string]*Rejection{}}
@@ -260,7 +261,7 @@ func (f *fold) selfServing() string {
 	}
 	pins := f.state().Pins
 	for _, a := range append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: pins["component"]}) {
-		if by == a.ID || by == a.Component {
+		if a.Is(by) {
 			return "self_serving"
 		}
 	}
@@ -367,6 +368,10 @@ func (f *fold) failure() {
 // success resolves it, and a call that was never run may be proposed again.
 func (f *fold) result() {
 	path := f.path()
+	if path.Released == 0 {
+		f.refuse("not_released", "the call was not released, so nothing can have become of it")
+		return
+	}
 	switch f.e.Result.Status {
 	case ResultOK:
 		path.Failure = nil

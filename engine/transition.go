@@ -22,13 +22,13 @@ var rows = map[string][]Transition{
 // Row lists the transitions an own gate or a standard gate admits.
 func Row(gate string, family string, r Resolution) []Transition {
 	if row, ok := rows[gate]; ok {
-		return row
+		return slices.Clone(row)
 	}
 	if row, ok := rows[family]; ok {
-		return row
+		return slices.Clone(row)
 	}
 	if r == ByReview {
-		return rows[Structure]
+		return slices.Clone(rows[Structure])
 	}
 	return []Transition{Stop}
 }
@@ -139,12 +139,16 @@ func fallback(gate string) Transition {
 func (j *judgement) row(gate string, f Flags) []Transition {
 	for _, o := range j.own {
 		if o.Name == gate {
-			return Row(gate, o.Family, o.resolution)
+			return widened(Row(gate, o.Family, o.resolution), o.Family, f)
 		}
 	}
-	row := rows[gate]
+	return widened(Row(gate, "", ByNobody), gate, f)
+}
+
+// widened adds to the row of missing evidence where the consequence is high.
+func widened(row []Transition, gate string, f Flags) []Transition {
 	if gate == EvidenceReq && f.HighConsequence {
-		row = append(slices.Clone(row), Escalate)
+		return append(row, Escalate)
 	}
 	return row
 }

@@ -46,6 +46,8 @@ type Contribution struct {
 	Seq    uint64
 	Time   int64
 	Amount float64
+	// Unknown marks an amount that could not be read: the sum is not known then.
+	Unknown bool
 }
 
 // Authority is who may do what, as the bundle says.
@@ -116,7 +118,7 @@ func readState(c *Contract, v View, trace, call string, a *Action, now int64) St
 		}
 	}
 	s.Path.Request, s.Path.Approval = keep(path.Request, since), keepApproval(path.Approval, since)
-	s.Rejection = standingRejection(c, v, trace, call, s.Pins, since)
+	s.Rejection = standingRejection(c, v, call)
 	if c.Queue == Counted {
 		s.Queue = waiting(c, v, PathKey{trace, call}, now)
 	}
@@ -166,17 +168,15 @@ func keepApproval(a *Approval, since uint64) *Approval {
 
 // standingRejection is the rejection of this call, whatever its id and trace,
 // unless the contract lets moved pins void it and they have moved.
-func standingRejection(c *Contract, v View, trace, call string, pins map[string]string, since uint64) *Rejection {
+func standingRejection(c *Contract, v View, call string) *Rejection {
 	r, ok := v.Rejection(call)
 	if !ok {
 		return nil
 	}
 	if slices.Contains(c.RejectionVoid, BindPins) {
-		moved := !maps.Equal(r.Pins, pins)
-		if r.Trace == trace {
-			moved = r.Seq <= since
-		}
-		if moved {
+		// What voids it is the movement of the pins it was made under, in its own
+		// trace: proposing the call in another trace is no way out.
+		if r.Seq <= max(v.Trace(r.Trace).ChangedAt, v.Path(r.Trace, call).ChangedAt) {
 			return nil
 		}
 	}
@@ -208,13 +208,15 @@ func counters(c *Contract, v View, a *Action, now int64) map[string]float64 {
 		if !ok {
 			continue
 		}
-		sum := 0.0
+		sum, known := 0.0, true
 		for _, x := range v.Contributions(name, entity) {
-			if rule.Window == 0 || now-x.Time <= rule.Window {
-				sum += x.Amount
+			if rule.Window == 0 || x.Time <= now && aged(x.Time, now, rule.Window) {
+				sum, known = sum+x.Amount, known && !x.Unknown
 			}
 		}
-		out[name] = sum
+		if known {
+			out[name] = sum
+		}
 	}
 	return out
 }

@@ -267,6 +267,7 @@ func readAttempt(o *object, e *event, c *engine.Contract) {
 			o.fail("facts", "an object is wanted", "")
 		}
 	}
+	e.Attempt.FactsHash = o.factsHash(e.Attempt.Facts)
 	switch {
 	case given:
 		e.Attempt.Action = o.action(v)
@@ -275,6 +276,18 @@ func readAttempt(o *object, e *event, c *engine.Contract) {
 	default:
 		o.fail("", "the attempt has no action", "the contract of this bundle has no default_action")
 	}
+}
+
+// factsHash is the digest that approvals are pinned to.
+func (o *object) factsHash(facts map[string]any) string {
+	if facts == nil {
+		facts = map[string]any{}
+	}
+	text, err := action.CanonicalValue(facts)
+	if err != nil {
+		o.fail("facts", err.Error(), "")
+	}
+	return action.Hash(text)
 }
 
 func (o *object) action(v any) engine.Action {
