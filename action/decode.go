@@ -48,6 +48,7 @@ func Decode(doc []byte) (engine.Action, error) {
 	if r.err != nil {
 		return engine.Action{}, r.err
 	}
+	a.Canonical = canonical
 	a.InputHash = Hash(canonical)
 	a.CallHash = Hash(callBytes(&a, len(canonical)))
 	return a, nil

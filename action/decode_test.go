@@ -46,6 +46,7 @@ func TestExampleIsReadWhole(t *testing.T) {
 		Plan: &engine.Plan{Steps: []engine.PlanStep{{ID: "s1", Tool: "rotate_key", Arguments: map[string]any{},
 			Postcondition: "key-rotated", ForwardEffects: f(1), RollbackEffects: f(1)}}},
 		Document:  a.Document,
+		Canonical: a.Canonical,
 		InputHash: a.InputHash,
 		CallHash:  a.CallHash,
 	}

@@ -24,7 +24,20 @@ const (
 // bytes that stand for the same value. The error is an [*Error], and then
 // nothing else is returned.
 func Parse(doc []byte) (value any, canonical []byte, err error) {
-	value, err = parse(doc)
+	return parseWithin(doc, limits{MaxSize, MaxDepth})
+}
+
+// ParseEntry is [Parse] for a journal entry, which wraps an action of full size
+// and depth in its own objects.
+func ParseEntry(doc []byte) (value any, canonical []byte, err error) {
+	return parseWithin(doc, limits{16 * MaxSize, MaxDepth + 16})
+}
+
+// limits bound the bytes and the nesting of a document.
+type limits struct{ size, depth int }
+
+func parseWithin(doc []byte, l limits) (value any, canonical []byte, err error) {
+	value, err = parse(doc, l)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,11 +48,12 @@ func Parse(doc []byte) (value any, canonical []byte, err error) {
 	return value, canonical, nil
 }
 
-func parse(doc []byte) (any, error) {
-	if err := checkStart(doc); err != nil {
+func parse(doc []byte, l limits) (any, error) {
+	if err := checkStart(doc, l.size); err != nil {
 		return nil, err
 	}
 	p := newParser(doc)
+	p.depth = l.depth
 	defer p.release()
 	value, err := p.next(0)
 	if err != nil {
@@ -54,10 +68,10 @@ func parse(doc []byte) (any, error) {
 const whitespace = " \t\r\n"
 
 // checkStart refuses what is better told at once than as a syntax error.
-func checkStart(doc []byte) error {
+func checkStart(doc []byte, size int) error {
 	switch {
-	case len(doc) > MaxSize:
-		return &Error{Msg: fmt.Sprintf("the document has %d bytes, more than %d", len(doc), MaxSize), Hint: "put large content elsewhere and name it"}
+	case len(doc) > size:
+		return &Error{Msg: fmt.Sprintf("the document has %d bytes, more than %d", len(doc), size), Hint: "put large content elsewhere and name it"}
 	case bytes.HasPrefix(doc, []byte("\xef\xbb\xbf")):
 		return errorAt(doc, 0, "", "the document begins with a byte order mark", "save it as UTF-8 without BOM")
 	case bytes.HasPrefix(doc, []byte("\xff\xfe")), bytes.HasPrefix(doc, []byte("\xfe\xff")):
@@ -70,9 +84,10 @@ func checkStart(doc []byte) error {
 
 // parser builds Go values from the tokens of a document.
 type parser struct {
-	doc []byte
-	src bytes.Buffer
-	dec jsontext.Decoder
+	doc   []byte
+	depth int // containers within each other, at most
+	src   bytes.Buffer
+	dec   jsontext.Decoder
 }
 
 // parsers keeps decoders for their name tables, which take a third of the
@@ -127,8 +142,8 @@ func (p *parser) value(tok jsontext.Token, depth int) (any, error) {
 		return f, nil
 	}
 	// The library stops at 10,000; the recursion below stops here.
-	if depth >= MaxDepth {
-		return nil, errorAt(p.doc, p.offset()-1, p.dec.StackPointer(), fmt.Sprintf("objects and arrays are nested deeper than %d", MaxDepth), "flatten the value")
+	if depth >= p.depth {
+		return nil, errorAt(p.doc, p.offset()-1, p.dec.StackPointer(), fmt.Sprintf("objects and arrays are nested deeper than %d", p.depth), "flatten the value")
 	}
 	if tok.Kind() == jsontext.KindBeginObject {
 		return p.object(depth + 1)

@@ -265,9 +265,11 @@ func (l *loader) build() *Bundle {
 
 func (l *loader) compileRego(data map[string]any) *rego.Program {
 	var gates []string
-	for name := range l.contract.Gates {
+	tools := map[string][]string{}
+	for name, rule := range l.contract.Gates {
 		if !slices.Contains(families(), name) {
 			gates = append(gates, name)
+			tools[name] = rule.Tools
 		}
 	}
 	slices.Sort(gates)
@@ -276,7 +278,7 @@ func (l *loader) compileRego(data map[string]any) *rego.Program {
 			l.Report(g.node, "data_gate", "a gate is either Rego, listed in the contract, or CEL", "gate %s is listed in the contract too", g.gate.Name)
 		}
 	}
-	p, problems := rego.Load(rego.Source{Modules: l.modules, Data: data, Input: shapes(l.registry, l.contract), Gates: gates})
+	p, problems := rego.Load(rego.Source{Modules: l.modules, Data: data, Input: shapes(l.registry, l.contract), Gates: gates, GateTools: tools})
 	l.addRego(problems)
 	return p
 }

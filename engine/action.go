@@ -20,6 +20,9 @@ type Action struct {
 	// Document is the whole action without confidence, as policies see it.
 	// Numbers are float64. It must not be changed.
 	Document map[string]any
+	// Canonical are the canonical bytes of the whole action, opaque here. They
+	// must not be changed.
+	Canonical []byte
 	// InputHash covers the whole action, CallHash what the call would do. Both
 	// are opaque here.
 	InputHash string

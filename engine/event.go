@@ -58,6 +58,9 @@ type Event struct {
 	// Call is the call hash of the path that the event is about; empty for the
 	// trace.
 	Call string
+	// CallID is the id under which the path was last named; empty where it was
+	// named by its content alone.
+	CallID string
 	// Agent is who proposed the call; what is known of it without a path.
 	Agent Agent
 	By    Identity

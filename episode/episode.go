@@ -124,13 +124,13 @@ func (e *event) resolve(v engine.View, c *engine.Contract) error {
 	switch {
 	case e.Op == engine.OpAttempt:
 		return nil
-	case e.call != "":
-		hash, ok := v.CallHash(e.TraceID, e.call)
-		if !ok && first != nil && e.call == first.CallID {
+	case e.CallID != "":
+		hash, ok := v.CallHash(e.TraceID, e.CallID)
+		if !ok && first != nil && e.CallID == first.CallID {
 			hash, ok = first.CallHash, true
 		}
 		if !ok {
-			return &action.Error{Pointer: e.pointer + "/call", Msg: fmt.Sprintf("no call %q was proposed in trace %q before", e.call, e.TraceID)}
+			return &action.Error{Pointer: e.pointer + "/call", Msg: fmt.Sprintf("no call %q was proposed in trace %q before", e.CallID, e.TraceID)}
 		}
 		e.Call = hash
 	case first != nil && e.ofPath():

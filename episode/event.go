@@ -19,8 +19,24 @@ var script = engine.Identity{Name: "script", Role: "operator"}
 // turn, since a call id may be proposed in between.
 type event struct {
 	engine.Event
-	call    string // call id, or empty for the default action's path
 	pointer string
+}
+
+// ReadEvent reads one event in the form that episodes and the journal share.
+// Who an event without `by` comes from is the trusted script. The path of the
+// event is not resolved yet.
+func ReadEvent(v any, c *engine.Contract) (engine.Event, error) {
+	e, err := readEvent(v, "", c)
+	return e.Event, err
+}
+
+// Resolve finds the path that an event is about: that of the call it names, or
+// of the contract's default action.
+func Resolve(e *engine.Event, v engine.View, c *engine.Contract) error {
+	x := event{Event: *e}
+	err := x.resolve(v, c)
+	*e = x.Event
+	return err
 }
 
 // object reads the fields of one JSON object and keeps the first error.
@@ -162,7 +178,7 @@ func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
 	e.Time = o.at("t")
 	e.TraceID = o.text("trace_id")
 	e.By = identity(o, "by")
-	e.call = o.text("call")
+	e.CallID = o.text("call")
 	read := map[engine.Op]func(*object, *event, *engine.Contract){
 		engine.OpChange: readChange, engine.OpSettings: readSettings, engine.OpEvidence: readEvidence, engine.OpFailure: readFailure,
 		engine.OpEngage: readEngage, engine.OpAttempt: readAttempt, engine.OpReview: readReview, engine.OpResult: readResult,

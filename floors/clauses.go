@@ -157,27 +157,30 @@ func (e *evaluation) member(m *member) (*rego.Clause, result) {
 // clause evaluates one clause: a false atom first, then absent paths, then what
 // only OPA understands.
 func (e *evaluation) clause(c *rego.Clause) result {
-	open := false
+	absent, failed := false, false
 	for i := range c.Atoms {
 		v, ok := e.in.Lookup(c.Atoms[i].Path)
 		if !ok {
-			open = true
+			absent = true
 			continue
 		}
 		switch holds(&c.Atoms[i], v) {
 		case no:
 			return result{t: no}
 		case undetermined:
-			open = true
+			failed = true
 		}
 	}
-	if open || c.Rest != "" && e.anyAbsent(c.Reads) {
+	switch {
+	case absent || c.Rest != "" && e.anyAbsent(c.Reads):
+		return result{t: undetermined}
+	case c.Rest != "":
+		// What failed here may come after something false in OPA's order.
+		return e.ask(c)
+	case failed:
 		return result{t: undetermined}
 	}
-	if c.Rest == "" {
-		return result{t: yes}
-	}
-	return e.ask(c)
+	return result{t: yes}
 }
 
 func (e *evaluation) anyAbsent(paths [][]string) bool {

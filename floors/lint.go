@@ -18,7 +18,7 @@ type Registry map[string]engine.Tool
 // enumeration does not have, a condition that no class or tool can meet, an
 // argument read where a tool does not declare it.
 func Lint(c *Clauses, heads []rego.Head, registry Registry) []rego.Problem {
-	l := &lint{registry: registry, tools: slices.Sorted(maps.Keys(registry))}
+	l := &lint{registry: registry, tools: slices.Sorted(maps.Keys(registry)), named: slices.ContainsFunc(c.members, func(m member) bool { return m.key["tier"] != "" })}
 	l.heads(c, heads)
 	for i := range c.members {
 		l.member(&c.members[i])
@@ -29,6 +29,7 @@ func Lint(c *Clauses, heads []rego.Head, registry Registry) []rego.Problem {
 type lint struct {
 	registry Registry
 	tools    []string
+	named    bool // members are floors, which have unique names
 	problems []rego.Problem
 }
 
@@ -41,7 +42,7 @@ func (l *lint) report(rule engine.Rule, hint, format string, args ...any) {
 func (l *lint) heads(c *Clauses, heads []rego.Head) {
 	seen := map[string]engine.Rule{}
 	for _, h := range heads {
-		if first, twice := seen[h.Name]; twice {
+		if first, twice := seen[h.Name]; twice && l.named {
 			l.report(h.Rule, "use one rule with a helper for the alternatives", "%s is named a second time; it stands in %s:%d already", h.Name, first.File, first.Row)
 			continue
 		}
@@ -63,6 +64,11 @@ func (l *lint) member(m *member) {
 	for i := range m.clauses {
 		c := &m.clauses[i]
 		l.values(c)
+		for _, path := range c.Reads {
+			if path[0] == "flags" {
+				l.report(c.Rule, "flags are for the severity table", "%s reads input.%s, which it never sees", m.name, strings.Join(path, "."))
+			}
+		}
 		tools := l.toolsFor(c)
 		satisfiable = satisfiable || l.satisfiable(c, tools)
 		l.arguments(m, c, tools)

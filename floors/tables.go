@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/rego"
@@ -85,9 +86,24 @@ func (e *enumeration) sources(entry string) int {
 func EnumerateSeverity(p *rego.Program, limit engine.Tier) (*Severity, []rego.Problem) {
 	e := &enumeration{program: p}
 	s := &Severity{why: p.Place("severity.base")}
+	e.finite("severity.base")
+	e.finite("severity.modifiers")
+	if len(e.problems) > 0 {
+		return s, e.problems
+	}
 	e.base(s, limit)
 	e.modifiers(s)
 	return s, e.problems
+}
+
+// finite holds a rule to the sets that are enumerated: what it said of anything
+// else would silently not count.
+func (e *enumeration) finite(entry string) {
+	for _, path := range e.program.Reads(entry) {
+		if path[0] != "consequence" && path[0] != "flags" {
+			e.report(entry, "%s is a table over the consequence and may not read input.%s", entry, strings.Join(path, "."))
+		}
+	}
 }
 
 func (e *enumeration) base(s *Severity, limit engine.Tier) {
@@ -142,7 +158,7 @@ func (e *enumeration) modifiers(s *Severity) {
 	for _, h := range e.program.Heads("severity.modifiers", "name") {
 		found[h.Name] = &modifier{name: h.Name, rule: h.Rule}
 	}
-	if len(e.program.Reads("severity.modifiers")) == 0 && len(found) == 0 {
+	if !e.program.Defines("severity.modifiers") {
 		return
 	}
 	n := e.sources("severity.modifiers")
@@ -176,7 +192,11 @@ func (e *enumeration) modifiersOf(c engine.Consequence, low bool) (names []strin
 		e.report("severity.modifiers", "no modifiers for %s: %v", describe(c), err)
 		return nil, false
 	}
-	members, _ := v.([]any)
+	members, isList := v.([]any)
+	if !isList {
+		e.report("severity.modifiers", "modifiers must be a set: write `modifiers contains {\"name\": ...} if ...`")
+		return nil, false
+	}
 	for _, m := range members {
 		obj, _ := m.(map[string]any)
 		name, isText := obj["name"].(string)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/types"
 )
 
 // builtins is the allow-list: pure functions whose cost is bounded by their
@@ -47,4 +48,28 @@ func capabilities() *ast.Capabilities {
 func forbidden(name string) bool {
 	_, known := ast.BuiltinMap[name]
 	return known && !slices.Contains(builtins, name)
+}
+
+// untyped is capabilities with every operand and result of any type. Partial
+// evaluation drops a body that does not type-check, as one that never succeeds:
+// that is wrong below a negation, and for an input that is not what the schema
+// says.
+func untyped() *ast.Capabilities {
+	c := capabilities()
+	for i, b := range c.Builtins {
+		loose := *b
+		args := make([]types.Type, len(b.Decl.FuncArgs().Args))
+		for j := range args {
+			args[j] = types.A
+		}
+		loose.Decl = types.NewFunction(args, types.A)
+		if v := b.Decl.FuncArgs().Variadic; v != nil {
+			loose.Decl = types.NewVariadicFunction(args, types.A, types.A)
+		}
+		if b.Decl.Result() == nil {
+			loose.Decl = types.NewFunction(args, nil)
+		}
+		c.Builtins[i] = &loose
+	}
+	return c
 }

@@ -81,7 +81,7 @@ func (q query) eval(ctx context.Context, in Input) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, failure(ctx, err)
 	}
-	rs, err := q.Eval(ctx, rego.EvalParsedInput(in.value), rego.EvalSortSets(true))
+	rs, err := q.Eval(ctx, rego.EvalParsedInput(in.value), rego.EvalSortSets(true), rego.EvalRuleIndexing(false))
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -105,7 +105,7 @@ func failure(ctx context.Context, err error) *Failure {
 		return &Failure{Cancelled, "the evaluation was cancelled"}
 	case errors.As(err, &e) && e.Code == topdown.ConflictErr:
 		return &Failure{Conflict, e.Message + place(e.Location)}
-	case errors.As(err, &e) && e.Code == topdown.BuiltinErr:
+	case errors.As(err, &e) && (e.Code == topdown.BuiltinErr || e.Code == topdown.TypeErr):
 		return &Failure{BuiltinErr, e.Message + place(e.Location)}
 	}
 	return &Failure{EvalError, err.Error()}

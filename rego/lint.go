@@ -75,6 +75,10 @@ func ruleName(r *ast.Rule) string { return string(r.Head.Ref()[0].Value.(ast.Var
 
 // rule checks everything in one rule.
 func (l *linter) rule(pkg string, r *ast.Rule) {
+	if (pkg == Floors || pkg == Severity) && len(r.Head.Args) > 0 && (r.Else != nil || r.Default) {
+		l.report(r.Location, "rego_function", "a function with else or default cannot be evaluated ahead of the input",
+			"write one function a case, each with its condition")
+	}
 	locals := inputLocals(r)
 	ast.WalkExprs(r, func(e *ast.Expr) bool {
 		if len(e.With) > 0 {
@@ -95,15 +99,63 @@ func (l *linter) expression(pkg string, e *ast.Expr, locals map[ast.Var]*ast.Ter
 		l.negation(e)
 	}
 	terms, ok := e.Terms.([]*ast.Term)
-	if !ok || len(terms) != 3 {
+	if ok && len(terms) >= 4 && e.Operator().String() == "object.get" {
+		l.objectGet(pkg, e, follow(terms[1], locals), terms[2])
+	}
+	// Where the value is used, as in `b := x == y`, there is a fourth term.
+	if !ok || len(terms) != 3 && len(terms) != 4 {
 		return
 	}
+	if _, constant := scalar(terms[1]); !constant && terms[1].Equal(terms[2]) {
+		l.report(e.Location, "rego_self_comparison", fmt.Sprintf("%s is compared with itself", terms[1]), "it says only whether the path is there")
+	}
 	switch e.Operator().String() {
+	case "lt", "lte", "gt", "gte":
+		l.order(pkg, e, follow(terms[1], locals), follow(terms[2], locals))
 	case "eq", "equal", "neq", "assign", "internal.member_2":
 		a, b := follow(terms[1], locals), follow(terms[2], locals)
 		l.compare(pkg, e, a, b)
 		l.compare(pkg, e, b, a)
 	}
+}
+
+// order reports a comparison by order of what has none.
+func (l *linter) order(pkg string, e *ast.Expr, sides ...*ast.Term) {
+	for _, t := range sides {
+		ref, ok := t.Value.(ast.Ref)
+		if !ok || !ref.HasPrefix(ast.InputRootRef) {
+			continue
+		}
+		path, whole := constantPath(ref)
+		if shape, _, bad := l.input(pkg).at(path); whole && bad < 0 && shape != nil && shape.Enum != nil {
+			l.report(e.Location, "rego_unknown_value", fmt.Sprintf("%s is compared by order, which its values do not have", ref), "name the values with `in`")
+		}
+	}
+}
+
+// objectGet holds the constant key of object.get against the shape, as if it
+// were part of the path.
+func (l *linter) objectGet(pkg string, e *ast.Expr, object, key *ast.Term) {
+	ref, ok := object.Value.(ast.Ref)
+	if !ok || !ref.HasPrefix(ast.InputRootRef) {
+		return
+	}
+	path, whole := constantPath(ref)
+	if !whole {
+		return
+	}
+	keys := []*ast.Term{key}
+	if list, ok := key.Value.(*ast.Array); ok {
+		keys = elements(list)
+	}
+	for _, k := range keys {
+		s, ok := k.Value.(ast.String)
+		if !ok {
+			break
+		}
+		path = append(path, string(s))
+	}
+	l.inputPath(pkg, e.Location, path)
 }
 
 // inputLocals maps the variables of a rule that stand for an input path. The
@@ -115,10 +167,12 @@ func inputLocals(r *ast.Rule) map[ast.Var]*ast.Term {
 		if !ok || len(terms) != 3 || !e.IsEquality() && !e.IsAssignment() {
 			return false
 		}
-		v, isVar := terms[1].Value.(ast.Var)
-		ref, isRef := terms[2].Value.(ast.Ref)
-		if isVar && isRef && ref.HasPrefix(ast.InputRootRef) {
-			locals[v] = terms[2]
+		for _, side := range [...][2]*ast.Term{{terms[1], terms[2]}, {terms[2], terms[1]}} {
+			v, isVar := side[0].Value.(ast.Var)
+			ref, isRef := side[1].Value.(ast.Ref)
+			if isVar && isRef && (ref.HasPrefix(ast.InputRootRef) || ref.HasPrefix(ast.DefaultRootRef)) {
+				locals[v] = side[1]
+			}
 		}
 		return false
 	})

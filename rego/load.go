@@ -50,12 +50,16 @@ type Source struct {
 	Input map[string]*Shape
 	// Gates names the gates that the contract lists in Rego.
 	Gates []string
+	// GateTools limits a gate to tools, where the contract does.
+	GateTools map[string][]string
 }
 
 // Program is the compiled Rego of one bundle. It is immutable and safe for
 // concurrent use.
 type Program struct {
 	compiler *ast.Compiler
+	modules  map[string]*ast.Module // as parsed
+	loose    *ast.Compiler          // without types, for partial evaluation
 	store    storage.Store
 	queries  map[string]query
 	rules    map[string][]*ast.Rule // by package and name, "floors.floors"
@@ -89,10 +93,17 @@ func Load(src Source) (*Program, []Problem) {
 	if len(problems) > 0 {
 		return nil, sorted(problems)
 	}
-	p := &Program{compiler: compiler, store: inmem.NewFromObjectWithOpts(toStore(src.Data), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true)),
+	loose := ast.NewCompiler().WithCapabilities(untyped()).WithDefaultRegoVersion(ast.RegoV1)
+	if loose.Compile(modules); loose.Failed() {
+		return nil, fromOPA(loose.Errors)
+	}
+	p := &Program{compiler: compiler, modules: modules, loose: loose, store: inmem.NewFromObjectWithOpts(toStore(src.Data), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true)),
 		queries: map[string]query{}, rules: l.rules, gates: slices.Clone(src.Gates)}
 	if problems := p.prepare(); len(problems) > 0 {
 		return nil, problems
+	}
+	if problems := p.passesOnNothing(src); len(problems) > 0 {
+		return nil, sorted(problems)
 	}
 	return p, nil
 }
@@ -127,7 +138,7 @@ func union(a, b *Shape) *Shape {
 	case b == nil || a == b:
 		return a
 	case a.Fields == nil || b.Fields == nil:
-		if slices.Equal(a.Types, b.Types) && slices.Equal(a.Enum, b.Enum) {
+		if a.Fields == nil && b.Fields == nil && a.Open == b.Open && slices.Equal(a.Types, b.Types) && slices.Equal(a.Enum, b.Enum) {
 			return a
 		}
 		return Any()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
 // Problem is one thing wrong with a module, and where. Row and Col are 1-based;
@@ -34,10 +35,13 @@ func at(loc *ast.Location, code, message, hint string) Problem {
 func fromOPA(err error) []Problem {
 	var list ast.Errors
 	var one *ast.Error
+	var late *topdown.Error
 	switch {
 	case errors.As(err, &list):
 	case errors.As(err, &one):
 		list = ast.Errors{one}
+	case errors.As(err, &late):
+		return []Problem{at(late.Location, "rego_evaluation", late.Message, "")}
 	default:
 		return []Problem{{Code: "rego_error", Message: err.Error()}}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -45,18 +46,38 @@ type Atom struct {
 type Clause struct {
 	Key   map[string]string // the member: an object of strings
 	Rule  engine.Rule       // the source rule
-	Row   int
 	Atoms []Atom
 	// Reads lists every input path the clause reads, the rest's included.
 	Reads [][]string
 	// Rest tells why the clause is not made of atoms alone; empty when it is.
 	Rest string
-	rest query
+	rest *lazyQuery
+}
+
+// lazyQuery is compiled at load where the clause needs OPA, and otherwise only
+// when somebody asks OPA all the same.
+type lazyQuery struct {
+	prepare func() (query, error)
+	once    sync.Once
+	q       query
+	err     error
+}
+
+func (l *lazyQuery) ready() (query, error) {
+	l.once.Do(func() { l.q, l.err = l.prepare() })
+	return l.q, l.err
 }
 
 // Holds evaluates the whole clause in OPA. The error is a *Failure.
 func (c *Clause) Holds(ctx context.Context, in Input) (bool, error) {
-	_, err := c.rest.eval(ctx, in)
+	if c.rest == nil {
+		return true, ctx.Err() // a member that depends on nothing
+	}
+	q, err := c.rest.ready()
+	if err != nil {
+		return false, &Failure{EvalError, err.Error()}
+	}
+	_, err = q.eval(ctx, in)
 	if f, ok := err.(*Failure); ok && f.Code == Undefined {
 		return false, nil
 	}
@@ -72,12 +93,15 @@ func (p *Program) Residuals(entry string, keys ...string) ([]Clause, []Problem) 
 		return nil, nil
 	}
 	for _, r := range sources {
+		if len(r.Head.Ref()) != 1 {
+			return nil, []Problem{at(r.Location, "rego_wrong_kind", fmt.Sprintf("%s is one set: a rule named %s adds nothing to it", entry, r.Head.Ref()), "write `"+ruleName(r)+" contains {...} if ...`")}
+		}
 		if r.Head.RuleKind() != ast.MultiValue {
 			return nil, []Problem{at(r.Location, "rego_wrong_kind", fmt.Sprintf("%s must be a set: write `%s contains {...} if ...`", entry, ruleName(r)), "")}
 		}
 	}
 	ref := "data.conjunct." + entry
-	pq, err := rego.New(rego.Query(ref), rego.Compiler(p.compiler), rego.Store(p.store), rego.StrictBuiltinErrors(true),
+	pq, err := rego.New(rego.Query(ref), rego.Compiler(p.loose), rego.Store(p.store), rego.StrictBuiltinErrors(true),
 		rego.Unknowns([]string{"input"})).Partial(context.Background())
 	if err != nil {
 		return nil, fromOPA(err)
@@ -98,9 +122,18 @@ type residuals struct {
 
 // support compiles the modules that partial evaluation leaves behind.
 func (r *residuals) support(pq *rego.PartialQueries) {
-	modules := map[string]*ast.Module{}
+	modules := maps.Clone(r.program.modules)
 	for i, m := range pq.Support {
 		modules[fmt.Sprintf("residual_%d.rego", i)] = m
+	}
+	clauses := &ast.Module{Package: &ast.Package{Path: clausePackage}}
+	for _, rule := range r.rules(pq) {
+		name := ast.Var(fmt.Sprintf("c%d", len(clauses.Rules)))
+		head := ast.NewHead(name, nil, ast.BooleanTerm(true))
+		clauses.Rules = append(clauses.Rules, &ast.Rule{Head: head, Body: rule.Body.Copy(), Module: clauses, Location: r.sources[0].Location})
+	}
+	if len(clauses.Rules) > 0 {
+		modules["clauses.rego"] = clauses
 	}
 	r.compiler = ast.NewCompiler().WithCapabilities(capabilities()).WithDefaultRegoVersion(ast.RegoV1)
 	r.compiler.Compile(modules)
@@ -121,18 +154,27 @@ func (r *residuals) read(pq *rego.PartialQueries) ([]Clause, []Problem) {
 		return r.constants()
 	}
 	var clauses []Clause
-	for _, m := range pq.Support {
-		for _, rule := range m.Rules {
-			if rule.Ref().String() != partial {
-				continue
-			}
-			if c, ok := r.clause(rule); ok {
-				clauses = append(clauses, c)
-			}
+	for i, rule := range r.rules(pq) {
+		if c, ok := r.clause(i, rule); ok {
+			clauses = append(clauses, c)
 		}
 	}
 	return clauses, r.problems
 }
+
+func (r *residuals) rules(pq *rego.PartialQueries) (out []*ast.Rule) {
+	partial := "data.partial.conjunct." + r.entry
+	for _, m := range pq.Support {
+		for _, rule := range m.Rules {
+			if rule.Ref().String() == partial {
+				out = append(out, rule)
+			}
+		}
+	}
+	return out
+}
+
+var clausePackage = ast.MustParseRef("data.conjunct_clauses")
 
 // constants returns a clause without conditions for each member of a set that
 // does not depend on the input.
@@ -155,7 +197,7 @@ func (r *residuals) constants() ([]Clause, []Problem) {
 	return clauses, r.problems
 }
 
-func (r *residuals) clause(rule *ast.Rule) (Clause, bool) {
+func (r *residuals) clause(i int, rule *ast.Rule) (Clause, bool) {
 	key, ok := r.key(rule.Head.Key, r.guess(rule))
 	if !ok {
 		return Clause{}, false
@@ -171,17 +213,18 @@ func (r *residuals) clause(rule *ast.Rule) (Clause, bool) {
 			c.Rest = e.String()
 		}
 	}
-	q, err := r.program.compileClause(r.compiler, rule.Body)
-	if err != nil {
-		r.problems = append(r.problems, Problem{File: c.Rule.File, Row: c.Rule.Row, Code: "rego_residual", Message: err.Error()})
-		return Clause{}, false
+	c.rest = &lazyQuery{prepare: func() (query, error) { return r.program.compileClause(r.compiler, i) }}
+	if c.Rest != "" {
+		if _, err := c.rest.ready(); err != nil {
+			r.problems = append(r.problems, Problem{File: c.Rule.File, Row: c.Rule.Row, Code: "rego_residual", Message: err.Error()})
+			return Clause{}, false
+		}
 	}
-	c.rest = q
 	return c, true
 }
 
-func (p *Program) compileClause(c *ast.Compiler, body ast.Body) (query, error) {
-	prepared, err := rego.New(rego.ParsedQuery(body), rego.Compiler(c), rego.Store(p.store), rego.StrictBuiltinErrors(true)).
+func (p *Program) compileClause(c *ast.Compiler, i int) (query, error) {
+	prepared, err := rego.New(rego.Query(fmt.Sprintf("data.conjunct_clauses.c%d", i)), rego.Compiler(c), rego.Store(p.store), rego.StrictBuiltinErrors(true)).
 		PrepareForEval(context.Background())
 	return query{prepared}, err
 }
@@ -277,6 +320,9 @@ func (p *Program) place(r *ast.Rule, entry string) engine.Rule {
 func (p *Program) Heads(entry, key string) []Head {
 	var out []Head
 	for _, r := range p.rules[entry] {
+		if r.Head.Key == nil {
+			continue
+		}
 		obj, ok := r.Head.Key.Value.(ast.Object)
 		if !ok {
 			continue
@@ -319,3 +365,6 @@ func (p *Program) Place(entry string) engine.Rule {
 	}
 	return p.place(p.rules[entry][0], entry)
 }
+
+// Defines reports whether any rule stands under an entry point.
+func (p *Program) Defines(entry string) bool { return len(p.rules[entry]) > 0 }

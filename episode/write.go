@@ -1,0 +1,67 @@
+package episode
+
+import "github.com/conjunct-project/conjunct/engine"
+
+// WriteEvent is an event in the form that ReadEvent reads, as plain values. An
+// attempt is written without its action.
+func WriteEvent(e engine.Event) map[string]any {
+	out := map[string]any{"op": e.Op.String(), "t": float64(e.Time), "by": e.By.Name, "role": e.By.Role, "qualified": e.By.Qualified}
+	text(out, "trace_id", e.TraceID)
+	text(out, "call", e.CallID)
+	switch e.Op {
+	case engine.OpChange:
+		for name, v := range e.Pins {
+			out[name] = v
+		}
+	case engine.OpSettings:
+		for name, v := range e.Settings {
+			out[name] = v
+		}
+	case engine.OpEvidence:
+		writeEvidence(out, e.Evidence)
+	case engine.OpFailure:
+		out["active"], out["recoverable"] = e.Failure.Active, e.Failure.Recoverable
+	case engine.OpEngage:
+		out["component"], out["task"] = e.Engage.Component, e.Engage.Task
+	case engine.OpReview:
+		out["outcome"], out["signed"] = e.Review.Outcome.String(), e.Review.Signed
+		text(out, "code", e.Review.Code)
+		text(out, "note", e.Review.Note)
+		if len(e.Review.Gates) > 0 {
+			out["gates"] = texts(e.Review.Gates)
+		}
+	case engine.OpResult:
+		out["status"], out["recoverable"] = e.Result.Status.String(), e.Result.Recoverable
+	}
+	return out
+}
+
+func writeEvidence(out map[string]any, e engine.Evidence) {
+	out["name"], out["status"] = e.Name, e.Status.String()
+	text(out, "source", e.Source)
+	if e.Expires != nil {
+		out["expires"] = float64(*e.Expires)
+	}
+	if len(e.Pins) > 0 {
+		pins := map[string]any{}
+		for name, v := range e.Pins {
+			pins[name] = v
+		}
+		out["pins"] = pins
+	}
+}
+
+// text writes a field that is left out where it is empty.
+func text(out map[string]any, field, s string) {
+	if s != "" {
+		out[field] = s
+	}
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package reexam
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/episode"
+	"github.com/conjunct-project/conjunct/evidence"
+	"github.com/conjunct-project/conjunct/journal"
+)
+
+// Library finds a bundle by its digest.
+type Library func(digest string) (*bundle.Bundle, error)
+
+// Problem is one entry that does not follow from those before it.
+type Problem struct {
+	Seq  uint64 `json:"seq"`
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// The codes of a Problem, besides those of a journal.Fault.
+const (
+	Undecodable   = "undecodable"
+	BundleMissing = "bundle_missing"
+	BundleWrong   = "bundle_mismatch"
+	Differs       = "decision_differs"
+)
+
+func (p *Problem) Error() string { return fmt.Sprintf("entry %d: %s: %s", p.Seq, p.Code, p.Text) }
+
+// Fold folds entries into an evidence state.
+type Fold struct {
+	Store    *evidence.Store
+	library  Library
+	versions Versions
+	bundle   *bundle.Bundle
+	// Attempts and Imposed count what was decided again.
+	Attempts, Imposed int
+	// Last is what the last entry came to.
+	Last engine.Record
+}
+
+// NewFold begins with an empty state.
+func NewFold(library Library, v Versions) *Fold {
+	return &Fold{Store: evidence.New(), library: library, versions: v}
+}
+
+// Bundle is the bundle in force; nil before the first activation.
+func (f *Fold) Bundle() *bundle.Bundle { return f.bundle }
+
+// Next folds one entry. The error is a *Problem when the entry does not follow
+// from those before it.
+func (f *Fold) Next(ctx context.Context, e journal.Entry) error {
+	switch e.Op {
+	case OpActivate:
+		return f.activate(ctx, e)
+	case OpRefused:
+		return f.keep(e, engine.Writes{Clock: e.Time})
+	}
+	if f.bundle == nil {
+		return &Problem{e.Seq, BundleMissing, "no bundle was activated before"}
+	}
+	event, err := ReadEvent(e, f.bundle.Contract())
+	if err != nil {
+		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	return f.step(ctx, e, event)
+}
+
+func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) error {
+	batch := f.Store.Begin()
+	defer batch.Abort()
+	view := batch.View()
+	if err := episode.Resolve(&event, view, f.bundle.Contract()); err != nil {
+		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	rec, w := engine.Step(ctx, f.bundle, view, event)
+	body, err := Body(event, rec, f.bundle.Bundle().Digest, f.versionsOf(e.Body))
+	if err != nil {
+		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	if !bytes.Equal(body, e.Body) {
+		return &Problem{e.Seq, Differs, "deciding again gives other bytes: " + difference(body, e.Body)}
+	}
+	if event.Op == engine.OpAttempt {
+		f.Attempts++
+		if len(event.Attempt.Imposed) > 0 {
+			f.Imposed++
+		}
+	}
+	rec.Stamp(e.Seq)
+	w.Stamp(e.Seq)
+	if err := batch.Apply(w); err != nil {
+		return err
+	}
+	batch.Commit()
+	f.Last = rec
+	return nil
+}
+
+// versionsOf reads the versions that an entry names: they are told, not
+// derived, since another version may decide again.
+func (f *Fold) versionsOf(body []byte) Versions {
+	var v struct{ Engine, OPA, CEL string }
+	if err := json.Unmarshal(body, &v); err != nil {
+		return f.versions
+	}
+	return Versions{Engine: v.Engine, OPA: v.OPA, CEL: v.CEL}
+}
+
+// difference shows where two bodies part.
+func difference(got, want []byte) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	from := max(0, i-40)
+	show := func(b []byte) string { return string(b[min(from, len(b)):min(i+40, len(b))]) }
+	return fmt.Sprintf("got ...%s..., the entry has ...%s...", show(got), show(want))
+}
+
+// activation is the body of an activate entry.
+type activation struct {
+	Bundle   string
+	Revision string
+	By       engine.Identity
+	Invalid  string
+}
+
+// activate puts a bundle in force, unless the entry says that it was refused.
+func (f *Fold) activate(_ context.Context, e journal.Entry) error {
+	var a activation
+	_, canonical, err := action.ParseEntry(e.Body)
+	if err != nil || !bytes.Equal(canonical, e.Body) {
+		return &Problem{e.Seq, Undecodable, errors.Join(err, errNotCanonical).Error()}
+	}
+	if err := json.Unmarshal(e.Body, &a); err != nil {
+		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	if a.Invalid == "" {
+		b, err := f.library(a.Bundle)
+		if err != nil {
+			return &Problem{e.Seq, BundleMissing, err.Error()}
+		}
+		if b.Bundle().Digest != a.Bundle {
+			return &Problem{e.Seq, BundleWrong, fmt.Sprintf("the bundle has the digest %s, the entry names %s", b.Bundle().Digest, a.Bundle)}
+		}
+		f.bundle = b
+	}
+	return f.keep(e, engine.Writes{Clock: e.Time})
+}
+
+func (f *Fold) keep(e journal.Entry, w engine.Writes) error {
+	batch := f.Store.Begin()
+	defer batch.Abort()
+	w.Stamp(e.Seq)
+	if err := batch.Apply(w); err != nil {
+		return err
+	}
+	batch.Commit()
+	return nil
+}
