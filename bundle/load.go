@@ -32,6 +32,7 @@ type loader struct {
 	contract *engine.Contract
 	severity severity
 	celGates []celGate
+	people   map[string]Reviewer
 	warnings []Problem
 }
 
@@ -154,6 +155,7 @@ func (l *loader) sections() {
 	l.contract = l.decoder.contract(c.At("contract"))
 	l.severity = l.decoder.severity(c.At("severity"))
 	l.celGates = l.decoder.celGates(c.At("cel"))
+	l.people = l.decoder.reviewers(c.At("authority"))
 	l.toolNames(c)
 	l.required(c)
 }
@@ -242,7 +244,7 @@ func (l *loader) collectModules() {
 // build compiles the parts and wires them into one policy.
 func (l *loader) build() *Bundle {
 	data, _ := l.root.Any().(map[string]any)
-	b := &Bundle{Path: l.files.Path, contract: l.contract, registry: l.registry, severity: l.severity, data: data, modules: l.modules}
+	b := &Bundle{Path: l.files.Path, contract: l.contract, registry: l.registry, severity: l.severity, data: data, modules: l.modules, reviewers: l.people, files: l.files}
 	b.program = l.compileRego(data)
 	if b.program != nil {
 		l.tables(b)

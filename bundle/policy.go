@@ -25,6 +25,8 @@ type Bundle struct {
 	contract    *engine.Contract
 	registry    registry
 	severity    severity
+	reviewers   map[string]Reviewer
+	files       Files
 	data        map[string]any
 	modules     []rego.Module
 	program     *rego.Program
@@ -306,4 +308,22 @@ func (b *Bundle) May(ctx context.Context, r engine.AuthorityRequest) (bool, engi
 		no.Code, no.Text = f.Code, f.Text
 	}
 	return err == nil && v == true, no
+}
+
+// Impose lists everything that a decision on a tool asks of OPA or CEL, as cut
+// short with a code: what is left then is decided in Go alone.
+func (b *Bundle) Impose(tool, code string) []engine.Imposed {
+	var out []engine.Imposed
+	for _, g := range b.Gates(tool) {
+		out = append(out, engine.Imposed{Gate: g.Name, Code: code})
+	}
+	_, _, slow := b.floors.Native()
+	for _, o := range slow {
+		out = append(out, engine.Imposed{Gate: engine.FloorGate(o.Name), Code: code})
+	}
+	_, _, slow = b.raises.Native()
+	for _, o := range slow {
+		out = append(out, engine.Imposed{Gate: engine.RaiseGate(o.Name), Code: code})
+	}
+	return out
 }

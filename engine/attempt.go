@@ -22,7 +22,7 @@ func (f *fold) attempt() {
 	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
 	d := Decide(f.ctx, f.policy, in)
 	in.Consequence = d.Consequence
-	path.Agent = a.Action.Agent
+	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
 	f.follow(&path, &d, &in)
 	f.w.Paths[f.key()] = path
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})

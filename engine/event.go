@@ -131,6 +131,8 @@ type ReviewEvent struct {
 	Note    string
 	Gates   []string // own gates that the approval resolves
 	Signed  bool     // the signature was verified
+	// Signature is over what was reviewed, opaque here.
+	Signature string
 }
 
 // RejectionCodes lists the codes a rejection may carry.

@@ -40,6 +40,9 @@ type Evidence struct {
 // Path is the state of one path.
 type Path struct {
 	Agent     Agent             // who proposed it last
+	CallID    string            // under which id
+	Tool      string            // which tool it calls
+	Canonical []byte            // the action as it was hashed, opaque here
 	Pins      map[string]string // its own pins
 	Request   *Request
 	Approval  *Approval // granted by enough reviewers; nil until then

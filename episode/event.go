@@ -332,7 +332,7 @@ func readReview(o *object, e *event, _ *engine.Contract) {
 	if code := e.Review.Code; code != "" && !slices.Contains(engine.RejectionCodes(), code) {
 		o.fail("code", fmt.Sprintf("no rejection code %q: one of %s", code, strings.Join(engine.RejectionCodes(), ", ")), engine.DidYouMean(code, engine.RejectionCodes()))
 	}
-	e.Review.Signed = o.boolean("signed", false)
+	e.Review.Signed, e.Review.Signature = o.boolean("signed", false), o.text("signature")
 }
 
 func readResult(o *object, e *event, _ *engine.Contract) {

@@ -27,6 +27,7 @@ func WriteEvent(e engine.Event) map[string]any {
 		out["outcome"], out["signed"] = e.Review.Outcome.String(), e.Review.Signed
 		text(out, "code", e.Review.Code)
 		text(out, "note", e.Review.Note)
+		text(out, "signature", e.Review.Signature)
 		if len(e.Review.Gates) > 0 {
 			out["gates"] = texts(e.Review.Gates)
 		}

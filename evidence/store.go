@@ -90,7 +90,11 @@ func (b *Batch) Abort() { b.txn.Abort() }
 func (b *Batch) Apply(w engine.Writes) error {
 	a := &applier{txn: b.txn, modified: b.next, view: newView(b.txn)}
 	b.next++
-	a.put(clockKey, w.Clock)
+	// An equal clock is not written: it would make every decision that read it
+	// look out of date.
+	if r, ok := a.view.find(clockKey); !ok || r.value != w.Clock {
+		a.put(clockKey, w.Clock)
+	}
 	for id, t := range w.Traces {
 		a.put(traceKey(id), t)
 	}

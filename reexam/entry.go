@@ -30,6 +30,7 @@ type Versions struct {
 func Body(e engine.Event, rec engine.Record, bundle string, v Versions) ([]byte, error) {
 	tree := map[string]any{"bundle": bundle, "engine": v.Engine, "opa": v.OPA, "cel": v.CEL}
 	if e.Op != engine.OpAttempt {
+		e.Time = rec.Time
 		tree["event"], tree["record"] = episode.WriteEvent(e), recordTree(rec)
 		return action.CanonicalValue(tree)
 	}

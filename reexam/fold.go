@@ -31,6 +31,9 @@ const (
 	BundleMissing = "bundle_missing"
 	BundleWrong   = "bundle_mismatch"
 	Differs       = "decision_differs"
+
+	SignatureWrong = "signature_mismatch"
+	IdentityWrong  = "identity_mismatch"
 )
 
 func (p *Problem) Error() string { return fmt.Sprintf("entry %d: %s: %s", p.Seq, p.Code, p.Text) }
@@ -80,6 +83,12 @@ func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) er
 	view := batch.View()
 	if err := episode.Resolve(&event, view, f.bundle.Contract()); err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	if event.Op == engine.OpReview && event.Review.Signed && !Verified(f.bundle, view.Path(event.TraceID, event.Call), event) {
+		return &Problem{e.Seq, SignatureWrong, "the review's signature does not verify"}
+	}
+	if event.Op == engine.OpReview && event.By != f.bundle.Identify(event.By.Name, event.Review.Signed) {
+		return &Problem{e.Seq, IdentityWrong, "the bundle's reviewer list does not give the reviewer this role"}
 	}
 	rec, w := engine.Step(ctx, f.bundle, view, event)
 	body, err := Body(event, rec, f.bundle.Bundle().Digest, f.versionsOf(e.Body))

@@ -1,0 +1,66 @@
+package bundle
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+
+	"github.com/conjunct-project/conjunct/datafile"
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Reviewer is one entry of the bundle's reviewer list, in
+// conjunct/authority/data.yaml under `reviewers`. One with a key is known by
+// signature alone.
+type Reviewer struct {
+	Role      string
+	Qualified bool
+	Key       ed25519.PublicKey
+}
+
+// reviewers reads the list. Whatever else stands in the authority data is the
+// rules' own.
+func (d *decoder) reviewers(n *datafile.Node) map[string]Reviewer {
+	out := map[string]Reviewer{}
+	if n == nil || n.At("reviewers") == nil {
+		return out
+	}
+	d.Each("reviewers", func(name string, _, n *datafile.Node) {
+		r := Reviewer{Qualified: true}
+		d.Object(n, "reviewer "+name, datafile.Fields{
+			"role":      d.Text("role", &r.Role),
+			"qualified": d.Boolean("qualified", &r.Qualified),
+			"key":       d.key(&r.Key),
+		}, "role")
+		out[name] = r
+	})(n.At("reviewers"))
+	return out
+}
+
+func (d *decoder) key(into *ed25519.PublicKey) func(*datafile.Node) {
+	return func(n *datafile.Node) {
+		var text string
+		d.Text("key", &text)(n)
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(raw) != ed25519.PublicKeySize {
+			d.Report(n, "data_key", "`conjunct review keygen` prints one", "the key is not the base64 of an Ed25519 public key")
+			return
+		}
+		*into = raw
+	}
+}
+
+// Reviewer is what the list says of a name, and whether it is on it.
+func (b *Bundle) Reviewer(name string) (Reviewer, bool) {
+	r, ok := b.reviewers[name]
+	return r, ok
+}
+
+// Identify is the identity of a person by name. Role and qualification come from
+// the reviewer list alone; one with a key is qualified only by a signature.
+func (b *Bundle) Identify(name string, signed bool) engine.Identity {
+	r, ok := b.reviewers[name]
+	if !ok {
+		return engine.Identity{Name: name}
+	}
+	return engine.Identity{Name: name, Role: r.Role, Qualified: r.Qualified && (r.Key == nil || signed)}
+}

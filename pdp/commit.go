@@ -1,0 +1,156 @@
+package pdp
+
+import (
+	"context"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/episode"
+	"github.com/conjunct-project/conjunct/evidence"
+	"github.com/conjunct-project/conjunct/journal"
+	"github.com/conjunct-project/conjunct/reexam"
+)
+
+// request is one thing to be put in order: an event, or an entry that is none.
+type request struct {
+	event engine.Event
+	made  *made // what was decided ahead of its turn; nil: nothing
+	// draft makes the body of an entry that is no event; next is the bundle that
+	// it puts in force.
+	draft func(*bundle.Bundle) (op string, body []byte, next *bundle.Bundle, err error)
+	now   int64
+	reply chan reply
+}
+
+// made is a decision and what it rests on.
+type made struct {
+	record engine.Record
+	writes engine.Writes
+	body   []byte
+	reads  map[string]uint64
+	bundle *bundle.Bundle
+	err    error
+}
+
+// reply is what came of a request. Nothing of it is true when err is set.
+type reply struct {
+	record engine.Record
+	entry  journal.Entry
+	err    error
+}
+
+// maxBatch bounds how many answers wait for one sync.
+const maxBatch = 512
+
+// commit is the only writer. It runs until the requests are closed.
+func (p *PDP) commit() {
+	defer close(p.done)
+	for first := range p.requests {
+		batch := []*request{first}
+		for len(batch) < maxBatch {
+			more, ok := p.take()
+			if !ok {
+				break
+			}
+			batch = append(batch, more)
+		}
+		p.commitBatch(batch)
+	}
+}
+
+// take is the next request, if one is waiting.
+func (p *PDP) take() (*request, bool) {
+	select {
+	case r, ok := <-p.requests:
+		return r, ok
+	default:
+		return nil, false
+	}
+}
+
+// commitBatch puts a batch in order, on disk and in the state, and answers.
+func (p *PDP) commitBatch(batch []*request) {
+	txn := p.store.Begin()
+	defer txn.Abort()
+	acting := p.bundle.Load()
+	seq, _ := p.log.Head()
+	var drafts []journal.Draft
+	var answered []*request
+	var replies []reply
+	for _, r := range batch {
+		done, draft, next, err := p.place(txn, acting, r, seq+1)
+		if err != nil {
+			r.reply <- reply{err: err}
+			continue
+		}
+		if next != nil {
+			acting = next
+		}
+		seq++
+		drafts, answered, replies = append(drafts, draft), append(answered, r), append(replies, reply{record: done})
+	}
+	if len(drafts) == 0 {
+		return
+	}
+	entries, err := p.log.Append(drafts)
+	if err != nil {
+		for _, r := range answered {
+			r.reply <- reply{err: err}
+		}
+		return
+	}
+	txn.Commit()
+	p.bundle.Store(acting)
+	for i, r := range answered {
+		replies[i].entry = entries[i]
+		r.reply <- replies[i]
+	}
+}
+
+// place folds one request into the transaction. What was decided ahead of its
+// turn stands when nothing that it read has moved since.
+func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq uint64) (engine.Record, journal.Draft, *bundle.Bundle, error) {
+	if r.draft != nil {
+		op, body, next, err := r.draft(acting)
+		if err != nil {
+			return engine.Record{}, journal.Draft{}, nil, err
+		}
+		now := max(r.now, txn.View().Clock())
+		return engine.Record{Time: now}, journal.Draft{Time: now, Op: op, Body: body}, next, txn.Apply(engine.Writes{Clock: now})
+	}
+	m := r.made
+	if m == nil || m.bundle != acting || !txn.View().Current(m.reads) {
+		ctx, cancel := context.WithTimeout(context.Background(), p.options.Timeout)
+		m = decide(ctx, acting, txn.View(), r.event)
+		cancel()
+	}
+	if m.err != nil {
+		return engine.Record{}, journal.Draft{}, nil, m.err
+	}
+	m.record.Stamp(seq)
+	m.writes.Stamp(seq)
+	if err := txn.Apply(m.writes); err != nil {
+		return engine.Record{}, journal.Draft{}, nil, err
+	}
+	return m.record, journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
+}
+
+// decide folds an event on a view and notes what it read.
+func decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine.Event) *made {
+	m := &made{bundle: b}
+	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
+		return m
+	}
+	if e.Op == engine.OpReview {
+		e.Review.Signed = reexam.Verified(b, view.Path(e.TraceID, e.Call), e)
+		e.By = b.Identify(e.By.Name, e.Review.Signed)
+	}
+	m.record, m.writes = engine.Step(ctx, b, view, e)
+	// An imposed verdict is part of the event from here on.
+	if d := m.record.Decision; d != nil {
+		e.Attempt.Imposed = d.Imposed
+	}
+	m.body, m.err = reexam.Body(e, m.record, b.Bundle().Digest, Versions())
+	m.reads = view.Reads()
+	return m
+}

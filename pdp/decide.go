@@ -1,0 +1,182 @@
+package pdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/reexam"
+)
+
+// Decide decides an action. The decision is on disk when it returns without an
+// error; with one it never permits, and says not_journalled.
+func (p *PDP) Decide(ctx context.Context, a engine.Action) (engine.Decision, error) {
+	e, err := attempt(a, nil, nil)
+	if err != nil {
+		return notJournalled(a, err), err
+	}
+	e.Time = p.options.Now()
+	got, err := p.send(&request{event: e, made: p.ahead(ctx, e)})
+	if err != nil {
+		return notJournalled(a, err), err
+	}
+	d := *got.record.Decision
+	d.Journalled, d.Seq, d.Hash = true, got.entry.Seq, got.entry.Hash
+	return d, nil
+}
+
+func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Event, error) {
+	hash, err := reexam.FactsHash(facts, unknown)
+	return engine.Event{Op: engine.OpAttempt, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
+		Attempt: engine.Attempt{Action: a, Facts: facts, FactsUnknown: unknown, FactsHash: hash}}, err
+}
+
+// ahead decides on a snapshot, within the time for one decision. An evaluation
+// that does not stop is not waited for: every own gate, and every rule that OPA
+// evaluates, is imposed as timed out then, and the committer decides with that.
+func (p *PDP) ahead(ctx context.Context, e engine.Event) *made {
+	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
+	b := p.Bundle()
+	result := make(chan *made, 1)
+	go func() {
+		defer cancel()
+		result <- decide(ctx, b, p.store.Snapshot(), e)
+	}()
+	select {
+	case m := <-result:
+		return m
+	case <-ctx.Done():
+	}
+	// It may have been made at the last moment.
+	select {
+	case m := <-result:
+		return m
+	default:
+	}
+	e.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, "timeout")
+	return decide(context.Background(), b, p.store.Snapshot(), e)
+}
+
+// notJournalled is the answer when nothing could be put on disk: it blocks.
+func notJournalled(a engine.Action, err error) engine.Decision {
+	why := engine.Reason{Code: "not_journalled", Text: "the decision could not be journalled: " + err.Error(), Facts: []engine.Fact{}}
+	return engine.Decision{TraceID: a.TraceID, CallID: a.CallID, Tool: a.Tool, InputHash: a.InputHash, CallHash: a.CallHash,
+		Modifiers: []engine.Modifier{}, Floors: []engine.Floor{}, Facts: map[string]any{}, FactsUnknown: []string{}, Imposed: []engine.Imposed{},
+		Gates: []engine.GateResult{{Name: engine.Bounds, Reasons: []engine.Reason{why}}}, Cause: engine.Bounds, Reasons: []engine.Reason{why},
+		Reason: "The decision could not be journalled, so the call is blocked."}
+}
+
+// NotPermitted is the error of a call that may not run.
+type NotPermitted struct{ Decision engine.Decision }
+
+func (e *NotPermitted) Error() string {
+	return fmt.Sprintf("pdp: %s %s: %s", e.Decision.Outcome, e.Decision.Tool, e.Decision.Reason)
+}
+
+// Do decides an action and runs fn only on a permit. It reports what became of
+// the call and returns what fn returned. The error is a *NotPermitted where fn
+// was not run; a report that fails is joined to fn's own error.
+func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Context) (T, error)) (T, error) {
+	var none T
+	d, err := p.Decide(ctx, a)
+	if err != nil {
+		return none, err
+	}
+	if !d.Permit {
+		return none, &NotPermitted{d}
+	}
+	if err := ctx.Err(); err != nil {
+		return none, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, engine.NotRun))
+	}
+	status := engine.ResultError
+	defer func() {
+		if r := recover(); r != nil {
+			// The call may have had its effect; the journal must know.
+			_ = p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, status)
+			panic(r)
+		}
+	}()
+	out, err := fn(ctx)
+	if err == nil {
+		status = engine.ResultOK
+	}
+	return out, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, status))
+}
+
+// pep is the enforcement point itself, when it reports what became of a call.
+var pep = engine.Identity{Name: "pep", Role: "pep"}
+
+// Result reports what became of a permitted call.
+func (p *PDP) Result(ctx context.Context, trace, call string, status engine.ResultStatus) error {
+	rec, err := p.Apply(ctx, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: pep, Result: engine.ResultEvent{Status: status, Recoverable: true}})
+	if err == nil && rec.Invalid != "" {
+		err = &Refused{rec}
+	}
+	return err
+}
+
+// Refused is the error of an event that authority or the contract refused.
+type Refused struct{ Record engine.Record }
+
+func (e *Refused) Error() string {
+	text := e.Record.Invalid
+	for _, r := range e.Record.Reasons {
+		text += ": " + r.Text
+	}
+	return "pdp: " + text
+}
+
+// Apply folds an event that is no attempt. By says who it comes from, as the
+// caller authenticated it; for a review only the name counts, and role and
+// qualification come from the bundle's reviewer list. The record says whether
+// it took effect.
+func (p *PDP) Apply(_ context.Context, e engine.Event) (engine.Record, error) {
+	if e.Op == engine.OpAttempt {
+		return engine.Record{}, errors.New("pdp: an attempt is decided, not applied")
+	}
+	e.Time = p.options.Now()
+	got, err := p.send(&request{event: e})
+	return got.record, err
+}
+
+// Refuse journals input that was no action: its digest, length and place. It
+// never runs.
+func (p *PDP) Refuse(input []byte, bad *action.Error) error {
+	body, err := action.CanonicalValue(map[string]any{"digest": action.Hash(input), "length": float64(len(input)), "pointer": bad.Pointer, "line": float64(bad.Line)})
+	if err != nil {
+		return err
+	}
+	_, err = p.send(&request{now: p.options.Now(), draft: func(*bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+		return reexam.OpRefused, body, nil, nil
+	}})
+	return err
+}
+
+// Activate puts a bundle in force, if the acting bundle's authority rule lets
+// the identity do so. A refusal is journalled too, and the old bundle stays.
+func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity) error {
+	if err := keepBundle(p.dir, b); err != nil {
+		return err
+	}
+	var refused error
+	_, err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+		refused = nil
+		ok, why := acting.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: by})
+		next, invalid := b, ""
+		if !ok {
+			next, invalid = nil, "invalid_activate"
+			refused = fmt.Errorf("pdp: the bundle was not activated: %s", why.Text)
+		}
+		body, err := activation(b, by, invalid)
+		return reexam.OpActivate, body, next, err
+	}})
+	return errors.Join(err, refused)
+}
+
+func activation(b *bundle.Bundle, by engine.Identity, invalid string) ([]byte, error) {
+	return action.CanonicalValue(map[string]any{"bundle": b.Bundle().Digest, "revision": b.Bundle().Revision, "invalid": invalid,
+		"by": map[string]any{"name": by.Name, "role": by.Role, "qualified": by.Qualified}})
+}

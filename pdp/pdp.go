@@ -1,0 +1,172 @@
+package pdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/cel"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/evidence"
+	"github.com/conjunct-project/conjunct/journal"
+	"github.com/conjunct-project/conjunct/reexam"
+	"github.com/conjunct-project/conjunct/rego"
+)
+
+// Release is the version of the engine, as entries name it.
+const Release = "0.1.0"
+
+// Versions are the programs of this build.
+func Versions() reexam.Versions {
+	return reexam.Versions{Engine: Release, OPA: rego.Version(), CEL: cel.Version()}
+}
+
+// Options are what Open needs besides the directory. The zero value works.
+type Options struct {
+	// Now is the clock, in whole seconds; nil is the system's. A decision's clock
+	// never goes below the last entry, whatever this returns.
+	Now func() int64
+	// Timeout bounds one decision; 0 is two seconds. At the deadline what is not
+	// evaluated is Unknown.
+	Timeout time.Duration
+	// Segment is the size at which a journal segment closes; 0 is 256 MiB.
+	Segment int64
+}
+
+// PDP is an open state directory. It is safe for concurrent use.
+type PDP struct {
+	dir      string
+	options  Options
+	store    *evidence.Store
+	log      *journal.Log
+	bundle   atomic.Pointer[bundle.Bundle]
+	requests chan *request
+	mu       sync.RWMutex // guards closed against sends
+	closed   bool
+	done     chan struct{}
+	// Cut is how many bytes of a torn tail were removed when the state was opened.
+	Cut int64
+}
+
+// ErrClosed is a decision point that was closed, or whose journal failed.
+var ErrClosed = errors.New("pdp: closed")
+
+// ErrNoState is a directory that holds no state.
+var ErrNoState = errors.New("pdp: no state here; make one with `conjunct state init DIR --bundle B`")
+
+// Init makes a state directory with a bundle in force. The directory must be
+// empty or absent.
+func Init(dir string, b *bundle.Bundle, now int64) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("pdp: %s is not empty", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "bundles"), 0o700); err != nil {
+		return err
+	}
+	if err := keepBundle(dir, b); err != nil {
+		return err
+	}
+	if err := journal.Create(dir); err != nil {
+		return err
+	}
+	log, err := journal.Open(dir, 0, func(journal.Entry) error { return nil })
+	if err != nil {
+		return err
+	}
+	body, err := activation(b, engine.Identity{}, "")
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	_, err = log.Append([]journal.Draft{{Time: now, Op: reexam.OpActivate, Body: body}})
+	return errors.Join(err, log.Close())
+}
+
+// bundleFile is where a state directory keeps a bundle.
+func bundleFile(dir, digest string) string {
+	return filepath.Join(dir, "bundles", strings.TrimPrefix(digest, "sha256:")+".tar.gz")
+}
+
+// keepBundle stores a bundle by its digest, unless it is there.
+func keepBundle(dir string, b *bundle.Bundle) error {
+	path := bundleFile(dir, b.Bundle().Digest)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(b.WriteTarball(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Open locks a state directory and folds its journal. Every attempt in it is
+// decided again on the way; one that does not give the same bytes keeps the
+// directory from being opened.
+func Open(dir string, o Options) (*PDP, error) {
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().Unix() }
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 2 * time.Second
+	}
+	if files, err := journal.Segments(dir); err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%w (%s)", ErrNoState, dir)
+	}
+	fold := reexam.NewFold(reexam.LibraryBeside(dir), Versions())
+	log, err := journal.Open(dir, o.Segment, func(e journal.Entry) error { return fold.Next(context.Background(), e) })
+	if err != nil {
+		return nil, err
+	}
+	if fold.Bundle() == nil {
+		return nil, errors.Join(fmt.Errorf("%w (%s: no bundle was activated)", ErrNoState, dir), log.Close())
+	}
+	p := &PDP{dir: dir, options: o, store: fold.Store, log: log, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
+	p.bundle.Store(fold.Bundle())
+	go p.commit()
+	return p, nil
+}
+
+// Close waits for what was asked before and gives the directory back.
+func (p *PDP) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	close(p.requests)
+	p.mu.Unlock()
+	<-p.done
+	return p.log.Close()
+}
+
+// Bundle is the bundle in force.
+func (p *PDP) Bundle() *bundle.Bundle { return p.bundle.Load() }
+
+// Snapshot is the evidence state as it is now.
+func (p *PDP) Snapshot() *evidence.View { return p.store.Snapshot() }
+
+// send hands a request to the committer and waits for its answer. An answer
+// that was made is always waited for: it is on disk then.
+func (p *PDP) send(r *request) (reply, error) {
+	r.reply = make(chan reply, 1)
+	p.mu.RLock()
+	if p.closed {
+		p.mu.RUnlock()
+		return reply{}, ErrClosed
+	}
+	p.requests <- r
+	p.mu.RUnlock()
+	got := <-r.reply
+	return got, got.err
+}
