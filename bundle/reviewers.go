@@ -64,3 +64,13 @@ func (b *Bundle) Identify(name string, signed bool) engine.Identity {
 	}
 	return engine.Identity{Name: name, Role: r.Role, Qualified: r.Qualified && (r.Key == nil || signed)}
 }
+
+// ReviewerWith is the name of the reviewer who has a key.
+func (b *Bundle) ReviewerWith(key ed25519.PublicKey) (string, bool) {
+	for name, r := range b.reviewers {
+		if key.Equal(r.Key) {
+			return name, true
+		}
+	}
+	return "", false
+}

@@ -23,15 +23,21 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Color          bool // whether Stdout is a terminal that wants colour
+	Progress       bool // whether Stderr is a terminal, for progress
 	Now            func() time.Time
 }
 
 // System is the process's own environment.
 func System() Env {
-	info, err := os.Stdout.Stat()
-	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	terminal := isTerminal(os.Stdout)
 	return Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now,
-		Color: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+		Progress: isTerminal(os.Stderr) && os.Getenv("CI") == "",
+		Color:    terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Main runs one command line and returns the exit code.
@@ -90,7 +96,8 @@ func newApp(env *Env) *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError:    onUsage,
 		Action:          group,
-		Commands:        []*cli.Command{decideCommand(env), runCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
+		Commands: []*cli.Command{decideCommand(env), reviewCommand(env), resultCommand(env), replayCommand(env), stateCommand(env),
+			runCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
 	}
 	prepare(app.Commands)
 	return app

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/pdp"
 )
 
 func decideCommand(env *Env) *cli.Command {
@@ -19,15 +21,16 @@ func decideCommand(env *Env) *cli.Command {
 		Usage:     "decide one action, or each line of a JSONL file",
 		ArgsUsage: "ACTION.json",
 		Description: `Reads a proposed tool call and says whether it may run, with the reasons.
-This is a dry run from the contract's start state: nothing is journalled, so its
-answer is not for enforcement.
+With --state the decision is journalled in a state directory and takes what
+happened before into account. Without it this is a dry run from the contract's
+start state, and its answer is not for enforcement.
 
    conjunct decide --bundle policies/itsm testdata/itsm/blocked.jsonl
    echo '{"trace_id":"t","call_id":"c","tool":"x","arguments":{}}' | conjunct decide -
 
 Exit code: 0 allowed, 3 blocked, 4 held for review, 2 malformed input; for many
 actions the worst of them, 2 over 3 over 4 over 0.`,
-		Flags: []cli.Flag{bundleFlag(), nowFlag(),
+		Flags: []cli.Flag{bundleFlag(), stateFlag(), nowFlag(),
 			&cli.BoolFlag{Name: "explain", Usage: "show what each rule did, and what stands between the action and allow"},
 			formatFlag("pretty", "json")},
 		Action: func(c *cli.Context) error { return decide(c, env) },
@@ -43,17 +46,15 @@ func decide(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	if c.IsSet("state") {
+		return decideOn(c, env, name)
+	}
 	b, err := loadBundle(c)
 	if err != nil {
 		return err
 	}
-	in, err := openInput(env, name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	run := &dryRun{bundle: b, now: now, explain: c.Bool("explain"), show: answerPrinter(env, c.String("format"))}
-	code, err := run.all(c.Context, in, func(err error) { report(env.Stderr, err) })
+	run := &decider{explain: c.Bool("explain"), show: answerPrinter(env, c.String("format")), decide: dryRun(b, now)}
+	code, err := run.file(c.Context, env, name)
 	if err != nil {
 		return err
 	}
@@ -63,19 +64,78 @@ func decide(c *cli.Context, env *Env) error {
 	return exitError(code)
 }
 
-// dryRun decides actions from the contract's start state, each on its own.
-type dryRun struct {
-	bundle  *bundle.Bundle
-	now     int64
+// dryRun decides each action on its own, from the contract's start state.
+func dryRun(b *bundle.Bundle, now int64) func(context.Context, engine.Action, []byte, error) (*answer, error) {
+	return func(ctx context.Context, a engine.Action, _ []byte, err error) (*answer, error) {
+		if err != nil {
+			return nil, err
+		}
+		in := engine.Input{Action: a, State: b.Start(), Now: now}
+		d := engine.Decide(ctx, b, in)
+		low := engine.LowConfidence(a.Confidence, b.Contract().Threshold)
+		return &answer{Decision: &d, explain: func() *explanation {
+			return &explanation{Rules: b.Explain(ctx, in, &d, low), Needs: d.Needs()}
+		}}, nil
+	}
+}
+
+// decideOn decides on a state directory: what it answers is in the journal.
+func decideOn(c *cli.Context, env *Env, name string) error {
+	if c.IsSet("now") || c.Bool("explain") {
+		return usagef("leave --state out for a dry run", "--now and --explain are for dry runs")
+	}
+	return withState(c, env, func(p *pdp.PDP) error {
+		if c.IsSet("bundle") {
+			b, err := loadBundle(c)
+			if err != nil {
+				return err
+			}
+			if b.Bundle().Digest != p.Bundle().Bundle().Digest {
+				return usagef("put it in force with `conjunct state activate`", "the state has another bundle in force (%s)", p.Bundle().Bundle().Digest)
+			}
+		}
+		run := &decider{show: answerPrinter(env, c.String("format")), decide: func(ctx context.Context, a engine.Action, text []byte, err error) (*answer, error) {
+			var bad *action.Error
+			if errors.As(err, &bad) {
+				return nil, errors.Join(err, p.Refuse(text, bad))
+			}
+			if err != nil {
+				return nil, err
+			}
+			d, err := p.Decide(ctx, a)
+			return &answer{Decision: &d}, err
+		}}
+		code, err := run.file(c.Context, env, name)
+		if err != nil {
+			return err
+		}
+		return exitError(code)
+	})
+}
+
+// decider decides the documents of an input, one way or the other.
+type decider struct {
 	explain bool
-	show    func(*answer) error
-	shown   int
+	// decide answers an action, or takes note of what was none.
+	decide func(ctx context.Context, a engine.Action, text []byte, err error) (*answer, error)
+	show   func(*answer) error
+	shown  int
+}
+
+func (r *decider) file(ctx context.Context, env *Env, name string) (int, error) {
+	in, err := openInput(env, name)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	return r.all(ctx, in, func(err error) { report(env.Stderr, err) })
 }
 
 // answer is a decision and, where asked for, how it came about.
 type answer struct {
 	*engine.Decision
 	Explain *explanation `json:"explain,omitempty"`
+	explain func() *explanation
 }
 
 type explanation struct {
@@ -85,7 +145,7 @@ type explanation struct {
 
 // all decides every document of an input. In an input of many a malformed one
 // is complained about and the others are still decided.
-func (r *dryRun) all(ctx context.Context, in *input, complain func(error)) (code int, err error) {
+func (r *decider) all(ctx context.Context, in *input, complain func(error)) (code int, err error) {
 	some := false
 	docs, many := in.documents()
 	for line, err := range docs {
@@ -110,20 +170,17 @@ func (r *dryRun) all(ctx context.Context, in *input, complain func(error)) (code
 	return code, nil
 }
 
-func (r *dryRun) one(ctx context.Context, doc []byte) (engine.Outcome, error) {
+func (r *decider) one(ctx context.Context, doc []byte) (engine.Outcome, error) {
 	a, err := action.Decode(doc)
+	out, err := r.decide(ctx, a, doc, err)
 	if err != nil {
 		return engine.Block, err
 	}
-	in := engine.Input{Action: a, State: r.bundle.Start(), Now: r.now}
-	d := engine.Decide(ctx, r.bundle, in)
-	out := answer{Decision: &d}
 	if r.explain {
-		low := engine.LowConfidence(a.Confidence, r.bundle.Contract().Threshold)
-		out.Explain = &explanation{Rules: r.bundle.Explain(ctx, in, &d, low), Needs: d.Needs()}
+		out.Explain = out.explain()
 	}
 	r.shown++
-	return d.Outcome, r.show(&out)
+	return out.Outcome, r.show(out)
 }
 
 // answerPrinter returns the function that shows an answer in a format.

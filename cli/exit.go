@@ -63,11 +63,14 @@ func codeOf(err error) int {
 	var usage *usageError
 	var load *bundle.LoadError
 	var malformed *action.Error
+	var blocked *blockedError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, &blocked):
+		return exitBlocked
 	case errors.As(err, &usage), errors.As(err, &load), errors.As(err, &malformed):
 		return exitUsage
 	}

@@ -232,3 +232,9 @@ func entityOf(rule CounterRule, a *Action) (string, bool) {
 	s, ok := a.Arguments[rule.By].(string)
 	return s, ok
 }
+
+// SettingOf is the value of a setting in a trace: its own, else everybody's,
+// else the contract's first.
+func SettingOf(v View, c *Contract, trace, name string) any {
+	return settingOf(v, trace, name, c.Start.Settings[name])
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/pdp"
+	"github.com/conjunct-project/conjunct/reexam"
+)
+
+func replayCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "verify a journal and decide every attempt in it again",
+		ArgsUsage: "DIR-or-FILE",
+		Description: `Reads a state directory, or a journal file with its older segments and bundles
+beside it, and derives every entry anew: the bytes must be equal. Nothing is
+written. With --against it tells which calls another bundle would decide
+otherwise, newly allowed first.
+
+Exit code: 0 everything follows, 5 something does not, or --against would newly
+allow a call.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "head", Usage: "the `HASH` of an entry that must be there: a cut tail is found"},
+			&cli.StringFlag{Name: "against", Usage: "another `BUNDLE` to decide everything under"},
+			formatFlag("pretty", "json"),
+		},
+		Action: func(c *cli.Context) error { return replay(c, env) },
+	}
+}
+
+func replay(c *cli.Context, env *Env) error {
+	name, err := oneArgument(c, "DIR-or-FILE")
+	if err != nil {
+		return err
+	}
+	o := reexam.Options{Head: c.String("head"), Versions: pdp.Versions()}
+	if c.IsSet("against") {
+		if o.Against, err = bundle.Read(c.String("against")); err != nil {
+			return notABundle(err)
+		}
+	}
+	if env.Progress {
+		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(env.Stderr), progressbar.OptionSetDescription("entries"),
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+		o.Progress = func(n int) { _ = bar.Set(n) }
+		defer func() { _ = bar.Finish() }()
+	}
+	r, err := reexam.Replay(c.Context, name, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("name a state directory or its journal.jsonl", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := printReplay(env, c.String("format"), &r); err != nil {
+		return err
+	}
+	if !r.OK || len(r.Changes) > 0 && r.Changes[0].NewlyAllowed() {
+		return exitError(exitNotHeld)
+	}
+	return nil
+}
+
+func printReplay(env *Env, format string, r *reexam.Report) error {
+	if format == "json" {
+		return newEncoder(env.Stdout).Encode(r)
+	}
+	p := &painter{w: env.Stdout, color: env.Color}
+	if r.Torn != "" {
+		fmt.Fprintf(env.Stderr, "conjunct: %s\n", r.Torn)
+	}
+	for _, problem := range r.Problems {
+		p.printf("%s entry %d: %s: %s\n", p.paint(red, "FAIL"), problem.Seq, problem.Code, visible(problem.Text))
+	}
+	for _, ch := range r.Changes {
+		mark := p.paint(yellow, "changed")
+		if ch.NewlyAllowed() {
+			mark = p.paint(red, "newly allowed")
+		}
+		p.printf("%s  %s/%s (entry %d): %s -> %s because of %s\n", mark, visible(ch.TraceID), visible(ch.CallID), ch.Seq, ch.Was, ch.Now, ch.Cause)
+	}
+	p.printf("%d entries verified, %d of %d attempts decided again to equal bytes", r.Entries, r.Redecided, r.Attempts)
+	if r.Imposed > 0 {
+		p.printf(", %d with verdicts that time had imposed", r.Imposed)
+	}
+	p.printf("\nhead %s\n", r.Head)
+	return p.err
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/pdp"
+	"github.com/conjunct-project/conjunct/reexam"
+)
+
+func reviewCommand(env *Env) *cli.Command {
+	answer := func(name, usage string, o engine.ReviewOutcome, more ...cli.Flag) *cli.Command {
+		flags := append([]cli.Flag{stateFlag(), &cli.StringFlag{Name: "key", Usage: "sign with the key in `FILE`, made by `review keygen`"},
+			&cli.StringFlag{Name: "note", Usage: "a `TEXT` for the record"}}, more...)
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: "TRACE/CALL", Flags: flags,
+			Action: func(c *cli.Context) error { return review(c, env, o) }}
+	}
+	return &cli.Command{
+		Name:  "review",
+		Usage: "the human queue: see what waits, and decide it",
+		Description: `A reviewer is known by a key that the bundle's reviewer list holds (--key), or,
+where the list gives no key, by the name of the operating system's user. No flag
+names a reviewer.`,
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "list what waits", Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json")},
+				Action: func(c *cli.Context) error { return reviewList(c, env) }},
+			{Name: "show", Usage: "show exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
+				Action: func(c *cli.Context) error { return reviewShow(c, env) }},
+			answer("approve", "let the call run once", engine.Approve,
+				&cli.StringSliceFlag{Name: "gate", Usage: "also resolve this own `GATE`; may be given more than once"}),
+			answer("reject", "bind the call: it is rejected under whatever id it comes back", engine.Reject,
+				&cli.StringFlag{Name: "code", Usage: "why: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}),
+			answer("return", "close the request without an answer", engine.Return),
+			answer("revoke", "take an approval, a request or a rejection back", engine.Revoke),
+			{Name: "keygen", Usage: "make a reviewer's key and print its public half", ArgsUsage: "FILE",
+				Action: func(c *cli.Context) error { return keygen(c, env) }},
+		},
+	}
+}
+
+// waitingReview is one request in the queue.
+type waitingReview struct {
+	Call    string   `json:"call"`
+	Tool    string   `json:"tool"`
+	Request uint64   `json:"request"`
+	Since   string   `json:"since"`
+	Expires string   `json:"expires,omitempty"`
+	Votes   []string `json:"votes"`
+	Of      int      `json:"of"`
+}
+
+// waiting lists the current requests.
+func waiting(v engine.View, c *engine.Contract, now int64) []waitingReview {
+	out := []waitingReview{}
+	for _, key := range v.Waiting() {
+		path, trace := v.Path(key.Trace, key.Call), v.Trace(key.Trace)
+		r := path.Request
+		settings := map[string]any{"review_ttl": engine.SettingOf(v, c, key.Trace, "review_ttl")}
+		if r == nil || r.Seq <= max(trace.ChangedAt, path.ChangedAt) || !r.Current(now, settings, c.Expiry) {
+			continue
+		}
+		w := waitingReview{Call: key.Trace + "/" + path.CallID, Tool: path.Tool, Request: r.Seq, Since: rfc3339(r.Time), Votes: []string{}, Of: r.Required}
+		if r.Expires != nil {
+			w.Expires = rfc3339(*r.Expires)
+		}
+		for _, vote := range r.Votes {
+			w.Votes = append(w.Votes, vote.Reviewer)
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b waitingReview) int { return int(a.Request) - int(b.Request) })
+	return out
+}
+
+func reviewList(c *cli.Context, env *Env) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	fold, _, err := readState(c.Context, c.String("state"))
+	if err != nil {
+		return err
+	}
+	list := waiting(fold.Store.Snapshot(), fold.Bundle().Contract(), env.Now().Unix())
+	if c.String("format") == "json" {
+		return newEncoder(env.Stdout).Encode(list)
+	}
+	p := &painter{w: env.Stdout}
+	for _, w := range list {
+		p.printf("%-40s %-24s since %s  request %d, %d of %d approvals\n", visible(w.Call), visible(w.Tool), w.Since, w.Request, len(w.Votes), w.Of)
+	}
+	if len(list) == 0 {
+		p.printf("nothing waits\n")
+	}
+	return p.err
+}
+
+// reviewShow prints the action as it was hashed, with everything invisible made
+// visible, and its hashes.
+func reviewShow(c *cli.Context, env *Env) error {
+	name, err := oneArgument(c, "TRACE/CALL")
+	if err != nil {
+		return err
+	}
+	fold, _, err := readState(c.Context, c.String("state"))
+	if err != nil {
+		return err
+	}
+	v := fold.Store.Snapshot()
+	trace, call, err := findCall(v, name)
+	if err != nil {
+		return err
+	}
+	hash, _ := v.CallHash(trace, call)
+	path := v.Path(trace, hash)
+	p := &painter{w: env.Stdout}
+	p.field("call", visible(name))
+	p.field("call hash", hash)
+	if r := path.Request; r != nil {
+		p.field("request", fmt.Sprintf("%d, %s", r.Seq, r.Status))
+		p.field("facts", r.Saw.Facts)
+		p.field("bundle", r.Saw.Bundle)
+	}
+	var doc any
+	if err := json.Unmarshal(path.Canonical, &doc); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(doc, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		p.printf("  %s\n", visible(strings.TrimPrefix(line, "  ")))
+	}
+	return p.err
+}
+
+// findCall splits TRACE/CALL where both parts are known: ids may hold slashes.
+func findCall(v engine.View, name string) (trace, call string, err error) {
+	for i := range name {
+		if name[i] != '/' {
+			continue
+		}
+		if _, ok := v.CallHash(name[:i], name[i+1:]); ok {
+			return name[:i], name[i+1:], nil
+		}
+	}
+	return "", "", usagef("`conjunct review list` shows what waits", "no call %q was proposed here; write it as TRACE/CALL", name)
+}
+
+func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
+	name, err := oneArgument(c, "TRACE/CALL")
+	if err != nil {
+		return err
+	}
+	r := engine.ReviewEvent{Outcome: o, Note: c.String("note"), Gates: c.StringSlice("gate"), Code: c.String("code")}
+	if o == engine.Reject && !slices.Contains(engine.RejectionCodes(), r.Code) {
+		return usagef("", "--code must be one of %s", strings.Join(engine.RejectionCodes(), ", "))
+	}
+	return withState(c, env, func(p *pdp.PDP) error {
+		v := p.Snapshot()
+		trace, call, err := findCall(v, name)
+		if err != nil {
+			return err
+		}
+		hash, _ := v.CallHash(trace, call)
+		e := engine.Event{Op: engine.OpReview, TraceID: trace, CallID: call, By: engine.Identity{Name: systemUser()}, Review: r}
+		if c.IsSet("key") {
+			if err := sign(&e, p.Bundle(), v.Path(trace, hash).Request, hash, c.String("key")); err != nil {
+				return err
+			}
+		}
+		rec, err := p.Apply(c.Context, e)
+		if err := applied(rec, err); err != nil {
+			return err
+		}
+		signed := "unsigned"
+		if e.Review.Signature != "" {
+			signed = "signed"
+		}
+		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), rec.ReviewOutcome, visible(e.By.Name), signed, rec.Seq)
+		return nil
+	})
+}
+
+// keyFile is a reviewer's key on disk.
+type keyFile struct {
+	PrivateKey string `json:"private_key"`
+	PublicKey  string `json:"public_key"`
+}
+
+func keygen(c *cli.Context, env *Env) error {
+	name, err := oneArgument(c, "FILE")
+	if err != nil {
+		return err
+	}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	k := keyFile{PrivateKey: base64.StdEncoding.EncodeToString(private.Seed()), PublicKey: base64.StdEncoding.EncodeToString(public)}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return usagef("choose another file", "%s exists already", name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(json.NewEncoder(f).Encode(k), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Stdout, k.PublicKey)
+	fmt.Fprintln(env.Stderr, "next: give the printed key to a reviewer in conjunct/authority/data.yaml: reviewers: {NAME: {role: ROLE, key: KEY}}")
+	return nil
+}
+
+// sign finds the reviewer that the key belongs to and signs the review.
+func sign(e *engine.Event, b *bundle.Bundle, r *engine.Request, call, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	var k keyFile
+	seed := []byte(nil)
+	if err := json.Unmarshal(text, &k); err == nil {
+		seed, _ = base64.StdEncoding.DecodeString(k.PrivateKey)
+	}
+	if len(seed) != ed25519.SeedSize {
+		return usagef("make one with `conjunct review keygen FILE`", "%s holds no reviewer's key", file)
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	name, ok := b.ReviewerWith(private.Public().(ed25519.PublicKey))
+	if !ok {
+		return usagef("put its public half into conjunct/authority/data.yaml and activate the bundle", "no reviewer of the bundle in force has the key in %s", file)
+	}
+	e.By.Name = name
+	e.Review.Signature, err = reexam.Sign(private, r, call, name, e.Review)
+	return err
+}

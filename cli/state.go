@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/journal"
+	"github.com/conjunct-project/conjunct/pdp"
+	"github.com/conjunct-project/conjunct/reexam"
+)
+
+func stateCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:  "state",
+		Usage: "make, show or change a state directory",
+		Subcommands: []*cli.Command{
+			{Name: "init", Usage: "make a state directory with a bundle in force", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag()},
+				Action: func(c *cli.Context) error { return stateInit(c, env) }},
+			{Name: "show", Usage: "show the bundle in force, the head and what waits", ArgsUsage: "DIR", Flags: []cli.Flag{formatFlag("pretty", "json")},
+				Action: func(c *cli.Context) error { return stateShow(c, env) }},
+			{Name: "activate", Usage: "put another bundle in force, if the acting one lets you", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag()},
+				Action: func(c *cli.Context) error { return stateActivate(c, env) }},
+		},
+	}
+}
+
+func stateFlag() cli.Flag {
+	return &cli.StringFlag{Name: "state", Usage: "the state `DIR` made by `conjunct state init`"}
+}
+
+func stateInit(c *cli.Context, env *Env) error {
+	dir, err := oneArgument(c, "DIR")
+	if err != nil {
+		return err
+	}
+	b, err := loadBundle(c)
+	if err != nil {
+		return err
+	}
+	if err := pdp.Init(dir, b, env.Now().Unix()); err != nil {
+		return usagef("choose a new or empty directory", "%v", err)
+	}
+	fmt.Fprintf(env.Stdout, "%s\n", b.Bundle().Digest)
+	return nil
+}
+
+// openState opens a state directory for writing.
+func openState(env *Env, dir string) (*pdp.PDP, error) {
+	p, err := pdp.Open(dir, pdp.Options{Now: func() int64 { return env.Now().Unix() }})
+	switch {
+	case errors.Is(err, pdp.ErrNoState):
+		return nil, usagef("", "%v", err)
+	case errors.Is(err, journal.ErrLocked):
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s does not verify, so nothing is decided on it: %w", dir, err)
+	}
+	if p.Cut > 0 {
+		fmt.Fprintf(env.Stderr, "conjunct: %d bytes of an unfinished last entry were cut; nothing of it had been answered\n", p.Cut)
+	}
+	return p, nil
+}
+
+// readState folds a state directory without locking or writing it.
+func readState(ctx context.Context, dir string) (*reexam.Fold, *journal.Chain, error) {
+	fold := reexam.NewFold(reexam.LibraryBeside(dir), pdp.Versions())
+	chain, err := journal.Walk(dir, func(e journal.Entry) error { return fold.Next(ctx, e) })
+	var fault *journal.Fault
+	if errors.As(err, &fault) && fault.Code == journal.TornTail {
+		err = nil
+	}
+	if err == nil && fold.Bundle() == nil {
+		err = pdp.ErrNoState
+	}
+	if err != nil {
+		return nil, chain, usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
+	}
+	return fold, chain, nil
+}
+
+// stateView is what `state show` prints.
+type stateView struct {
+	Revision string `json:"revision"`
+	Digest   string `json:"digest"`
+	Entries  uint64 `json:"entries"`
+	Head     string `json:"head"`
+	Clock    string `json:"clock"`
+	Waiting  int    `json:"waiting"`
+}
+
+func stateShow(c *cli.Context, env *Env) error {
+	dir, err := oneArgument(c, "DIR")
+	if err != nil {
+		return err
+	}
+	fold, chain, err := readState(c.Context, dir)
+	if err != nil {
+		return err
+	}
+	view := fold.Store.Snapshot()
+	id := fold.Bundle().Bundle()
+	s := stateView{Revision: id.Revision, Digest: id.Digest, Entries: chain.Seq, Head: chain.Hash, Clock: rfc3339(view.Clock()),
+		Waiting: len(waiting(view, fold.Bundle().Contract(), env.Now().Unix()))}
+	if c.String("format") == "json" {
+		return newEncoder(env.Stdout).Encode(s)
+	}
+	p := &painter{w: env.Stdout}
+	p.field("bundle", s.Revision)
+	p.field("digest", s.Digest)
+	p.field("entries", fmt.Sprint(s.Entries))
+	p.field("head", s.Head)
+	p.field("clock", s.Clock)
+	p.field("waiting", fmt.Sprintf("%d reviews", s.Waiting))
+	return p.err
+}
+
+func stateActivate(c *cli.Context, env *Env) error {
+	dir, err := oneArgument(c, "DIR")
+	if err != nil {
+		return err
+	}
+	b, err := loadBundle(c)
+	if err != nil {
+		return err
+	}
+	p, err := openState(env, dir)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(p.Activate(c.Context, b, operator()), p.Close())
+	if err == nil {
+		fmt.Fprintf(env.Stdout, "%s\n", b.Bundle().Digest)
+	}
+	return err
+}
+
+// operator is the operating system's user, who runs the command.
+func operator() engine.Identity { return engine.Identity{Name: systemUser(), Role: "operator"} }
+
+func systemUser() string {
+	u, err := user.Current()
+	if err != nil || u.Username == "" {
+		return ""
+	}
+	return u.Username
+}
+
+func resultCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:      "result",
+		Usage:     "report what became of a permitted call",
+		ArgsUsage: "TRACE/CALL",
+		Flags: []cli.Flag{stateFlag(),
+			&cli.StringFlag{Name: "status", Usage: "`STATUS`: ok, error, or not_run, which lets the call be proposed again"}},
+		Action: func(c *cli.Context) error { return result(c, env) },
+	}
+}
+
+func result(c *cli.Context, env *Env) error {
+	name, err := oneArgument(c, "TRACE/CALL")
+	if err != nil {
+		return err
+	}
+	var status engine.ResultStatus
+	if err := status.UnmarshalText([]byte(c.String("status"))); err != nil || status == engine.NoResult {
+		return usagef("say --status ok, error or not_run", "--status %q is no result", c.String("status"))
+	}
+	return withState(c, env, func(p *pdp.PDP) error {
+		trace, call, err := findCall(p.Snapshot(), name)
+		if err != nil {
+			return err
+		}
+		return applied(p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(),
+			Result: engine.ResultEvent{Status: status, Recoverable: true}}))
+	})
+}
+
+// withState opens the state that --state names, calls do, and closes it.
+func withState(c *cli.Context, env *Env, do func(*pdp.PDP) error) error {
+	if !c.IsSet("state") {
+		return usagef("name the directory with --state", "a state directory is missing")
+	}
+	p, err := openState(env, c.String("state"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(p), p.Close())
+}
+
+// applied is the error of an event that took no effect.
+func applied(rec engine.Record, err error) error {
+	if err == nil && rec.Invalid != "" {
+		return &blockedError{(&pdp.Refused{Record: rec}).Error()}
+	}
+	return err
+}
+
+// blockedError is something that policy did not let happen.
+type blockedError struct{ msg string }
+
+func (e *blockedError) Error() string { return e.msg }
