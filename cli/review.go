@@ -87,7 +87,7 @@ func reviewList(c *cli.Context, env *Env) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	fold, _, err := readState(c.Context, c.String("state"))
+	fold, err := readState(c.Context, c.String("state"))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func reviewShow(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	fold, _, err := readState(c.Context, c.String("state"))
+	fold, err := readState(c.Context, c.String("state"))
 	if err != nil {
 		return err
 	}
@@ -135,11 +135,13 @@ func reviewShow(c *cli.Context, env *Env) error {
 	if err := json.Unmarshal(path.Canonical, &doc); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(doc, "  ", "  ")
-	if err != nil {
+	var text strings.Builder
+	enc := newEncoder(&text)
+	enc.SetIndent("  ", "  ")
+	if err := enc.Encode(doc); err != nil {
 		return err
 	}
-	for _, line := range strings.Split(string(text), "\n") {
+	for _, line := range strings.Split(strings.TrimRight(text.String(), "\n"), "\n") {
 		p.printf("  %s\n", visible(strings.TrimPrefix(line, "  ")))
 	}
 	return p.err

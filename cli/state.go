@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/conjunct-project/conjunct/engine"
-	"github.com/conjunct-project/conjunct/journal"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
 )
@@ -55,7 +54,7 @@ func openState(env *Env, dir string) (*pdp.PDP, error) {
 	switch {
 	case errors.Is(err, pdp.ErrNoState):
 		return nil, usagef("", "%v", err)
-	case errors.Is(err, journal.ErrLocked):
+	case errors.Is(err, pdp.ErrLocked):
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s does not verify, so nothing is decided on it: %w", dir, err)
@@ -67,20 +66,15 @@ func openState(env *Env, dir string) (*pdp.PDP, error) {
 }
 
 // readState folds a state directory without locking or writing it.
-func readState(ctx context.Context, dir string) (*reexam.Fold, *journal.Chain, error) {
-	fold := reexam.NewFold(reexam.LibraryBeside(dir), pdp.Versions())
-	chain, err := journal.Walk(dir, func(e journal.Entry) error { return fold.Next(ctx, e) })
-	var fault *journal.Fault
-	if errors.As(err, &fault) && fault.Code == journal.TornTail {
-		err = nil
-	}
+func readState(ctx context.Context, dir string) (*reexam.Fold, error) {
+	fold, err := reexam.Load(ctx, dir, pdp.Versions())
 	if err == nil && fold.Bundle() == nil {
 		err = pdp.ErrNoState
 	}
 	if err != nil {
-		return nil, chain, usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
+		return nil, usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
 	}
-	return fold, chain, nil
+	return fold, nil
 }
 
 // stateView is what `state show` prints.
@@ -98,13 +92,13 @@ func stateShow(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	fold, chain, err := readState(c.Context, dir)
+	fold, err := readState(c.Context, dir)
 	if err != nil {
 		return err
 	}
 	view := fold.Store.Snapshot()
 	id := fold.Bundle().Bundle()
-	s := stateView{Revision: id.Revision, Digest: id.Digest, Entries: chain.Seq, Head: chain.Hash, Clock: rfc3339(view.Clock()),
+	s := stateView{Revision: id.Revision, Digest: id.Digest, Entries: fold.Seq, Head: fold.Head, Clock: rfc3339(view.Clock()),
 		Waiting: len(waiting(view, fold.Bundle().Contract(), env.Now().Unix()))}
 	if c.String("format") == "json" {
 		return newEncoder(env.Stdout).Encode(s)

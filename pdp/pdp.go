@@ -58,6 +58,9 @@ type PDP struct {
 // ErrClosed is a decision point that was closed, or whose journal failed.
 var ErrClosed = errors.New("pdp: closed")
 
+// ErrLocked is a state directory that another process has open.
+var ErrLocked = journal.ErrLocked
+
 // ErrNoState is a directory that holds no state.
 var ErrNoState = errors.New("pdp: no state here; make one with `conjunct state init DIR --bundle B`")
 

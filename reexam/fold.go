@@ -46,13 +46,28 @@ type Fold struct {
 	bundle   *bundle.Bundle
 	// Attempts and Imposed count what was decided again.
 	Attempts, Imposed int
-	// Last is what the last entry came to.
+	// Last is what the last event came to.
 	Last engine.Record
+	// Seq and Head are the number and hash of the last entry.
+	Seq  uint64
+	Head string
 }
 
 // NewFold begins with an empty state.
 func NewFold(library Library, v Versions) *Fold {
 	return &Fold{Store: evidence.New(), library: library, versions: v}
+}
+
+// Load folds a journal from its first entry, without locking or writing it. A
+// last line that is not finished is left out.
+func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
+	f := NewFold(LibraryBeside(path), v)
+	_, err := journal.Walk(path, func(e journal.Entry) error { return f.Next(ctx, e) })
+	var fault *journal.Fault
+	if errors.As(err, &fault) && fault.Code == journal.TornTail {
+		err = nil
+	}
+	return f, err
 }
 
 // Bundle is the bundle in force; nil before the first activation.
@@ -61,6 +76,14 @@ func (f *Fold) Bundle() *bundle.Bundle { return f.bundle }
 // Next folds one entry. The error is a *Problem when the entry does not follow
 // from those before it.
 func (f *Fold) Next(ctx context.Context, e journal.Entry) error {
+	if err := f.next(ctx, e); err != nil {
+		return err
+	}
+	f.Seq, f.Head = e.Seq, e.Hash
+	return nil
+}
+
+func (f *Fold) next(ctx context.Context, e journal.Entry) error {
 	switch e.Op {
 	case OpActivate:
 		return f.activate(ctx, e)
