@@ -360,7 +360,7 @@ type sentVote struct {
 type model struct {
 	*life
 	rt    *rapid.T
-	d     *drawing
+	n     int // draws so far
 	at    int64
 	pins  map[string]map[string]string // trace, or trace/call, to name to value
 	moved map[string]uint64
@@ -376,29 +376,37 @@ type model struct {
 }
 
 func newModel(rt *rapid.T) *model {
-	m := &model{life: newLife(rt), rt: rt, d: &drawing{t: rt}, pins: map[string]map[string]string{}, moved: map[string]uint64{}, sets: map[[2]string]any{},
+	m := &model{life: newLife(rt), rt: rt, pins: map[string]map[string]string{}, moved: map[string]uint64{}, sets: map[[2]string]any{},
 		acted: map[string][]Agent{}, votes: map[PathKey][]sentVote{}, since: map[PathKey]uint64{}, once: map[PathKey]bool{}, fails: map[PathKey]bool{}, no: map[string]*Rejection{}}
 	named := make([]Transition, NumFlags)
 	for i := range named {
-		named[i] = pickFrom(m, Escalate, Escalate, Act, Transition(m.d.upTo(int(Act))))
+		named[i] = pickFrom(m, Escalate, Escalate, Act, Transition(m.upTo(int(Act))))
 	}
-	if !m.d.one(3) {
+	if !m.one(3) {
 		hostile(m.life, Act)
 		m.p.next = func(c Cause, f Flags) (Transition, bool) { return named[(f.Index()+int(c))%NumFlags], true }
 	}
 	c := m.contract()
-	c.Required = 1 + m.d.upTo(1)
-	c.Approval.Many = m.d.one(2)
-	c.Calls = CallRule(m.d.upTo(1))
-	c.Expiry = Expiry(m.d.upTo(1))
-	c.Queue = QueueRule(m.d.upTo(1))
-	if m.d.one(2) {
+	c.Required = 1 + m.upTo(1)
+	c.Approval.Many = m.one(2)
+	c.Calls = CallRule(m.upTo(1))
+	c.Expiry = Expiry(m.upTo(1))
+	c.Queue = QueueRule(m.upTo(1))
+	if m.one(2) {
 		c.RejectionVoid = []Binding{BindPins}
 	}
 	return m
 }
 
-func pickFrom[T any](m *model, from ...T) T { return from[m.d.upTo(len(from)-1)] }
+func (m *model) upTo(n int) int {
+	m.n++
+	return rapid.IntRange(0, n).Draw(m.rt, fmt.Sprint("draw ", m.n))
+}
+
+// one in n draws is true.
+func (m *model) one(n int) bool { return m.upTo(n-1) == n-1 }
+
+func pickFrom[T any](m *model, from ...T) T { return from[m.upTo(len(from)-1)] }
 
 func (m *model) event() {
 	m.at += pickFrom(m, int64(0), 0, 0, 1, 2, 9, 10)
@@ -406,11 +414,11 @@ func (m *model) event() {
 	key := PathKey{trace, call}
 	by := pickFrom(m, "ada", "ada", "bob", "bob", "eve", writer, agentID, planner, "m1", "m2", " Agent")
 	e := Event{Time: m.at, TraceID: trace, By: Identity{Name: by, Role: "reviewer", Qualified: true}}
-	if m.d.one(8) {
+	if m.one(8) {
 		m.reviewedLife(key)
 		return
 	}
-	switch n := m.d.upTo(19); {
+	switch n := m.upTo(19); {
 	case n < 8:
 		m.attempts(key)
 		return
@@ -429,7 +437,7 @@ func (m *model) event() {
 	case n < 17:
 		e.Op, e.Evidence = OpEvidence, Evidence{Name: "ci", Status: pickFrom(m, Pass, Fail)}
 	case n < 18:
-		e.Op, e.Call, e.Failure = OpFailure, call, FailureEvent{m.d.one(2), m.d.one(2)}
+		e.Op, e.Call, e.Failure = OpFailure, call, FailureEvent{m.one(2), m.one(2)}
 	default:
 		e.Op, e.Call, e.Result = OpResult, call, ResultEvent{pickFrom(m, ResultOK, ResultError, NotRun), true}
 	}

@@ -114,11 +114,14 @@ func newCompiler(src Source) *ast.Compiler {
 	c := ast.NewCompiler().WithStrict(true).WithCapabilities(capabilities()).WithDefaultRegoVersion(ast.RegoV1)
 	if len(src.Input) > 0 {
 		schemas := ast.NewSchemaSet()
-		schemas.Put(ast.SchemaRootRef, merged(src.Input).Schema())
+		schemas.Put(ast.SchemaRootRef, Schema(src.Input))
 		c = c.WithSchemas(schemas)
 	}
 	return c
 }
+
+// Schema is the JSON Schema that all modules of a bundle are checked against.
+func Schema(input map[string]*Shape) map[string]any { return merged(input).Schema() }
 
 // merged is a shape that has the fields of every package's input: OPA checks
 // all modules against one schema, the linter each against its own.
