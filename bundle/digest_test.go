@@ -36,7 +36,7 @@ func pack(t testing.TB, headers []tar.Header, bodies map[string][]byte) []byte {
 		} else {
 			body = nil
 		}
-		if h.Mode == 0 {
+		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
 			h.Mode = 0o644
 		}
 		if err := w.WriteHeader(&h); err != nil {
@@ -130,7 +130,7 @@ func TestDigestDoesNotDependOnStorage(t *testing.T) {
 		}},
 		{"a tarball with directories, long names and a global header", func(t *testing.T) Files {
 			long := strings.Repeat("deep/", 40) + "readme.txt"
-			headers := []tar.Header{{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}},
+			headers := []tar.Header{{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}},
 				{Name: "conjunct/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "conjunct/floors/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: long, Typeflag: tar.TypeReg, Format: tar.FormatPAX}}
 			bodies := maps.Clone(f.Content)
 			bodies[long] = []byte("x")

@@ -161,7 +161,7 @@ func TestAllProblemsInOneRun(t *testing.T) {
 	f := with(small(t), manifestFile, `{"revision": "r", "roots": ["x"], "rego_version": 1}`, registryFile, smallRegistry+"undeclard: refuse\n", contractFile, contractHead+"threshold: 2\n",
 		severityFile, "bump: -1\n", celFile, "gates: [{name: A, expression: 1 == 1, extra: 1}]\n", "conjunct/scope/dta.yaml", "a: 1", "conjunct/floors/floors.rego", "package conjunct.floors\n\nfloor contains {\"name\": \"f\"} if input.now > 0\n")
 	want := []string{".manifest:1:28 manifest_roots", "conjunct/cel/data.yaml:1:16 data_name", "conjunct/cel/data.yaml:1:39 data_unknown_key", "conjunct/contract/data.yaml:2:12 data_range",
-		"conjunct/floors/floors.rego:3:1 rego_unused_rule", "conjunct/registry/data.yaml:16:1 data_unknown_key", "conjunct/scope/dta.yaml:0:0 file_not_read", "conjunct/severity/data.yaml:1:7 data_range"}
+		"conjunct/floors/floors.rego:3:1 rego_unused_rule", "conjunct/registry/data.yaml:19:1 data_unknown_key", "conjunct/scope/dta.yaml:0:0 file_not_read", "conjunct/severity/data.yaml:1:7 data_range"}
 	first := problems(t, f)
 	if got := places(f, first); !slices.Equal(got, want) {
 		t.Fatalf("problems at\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
