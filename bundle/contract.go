@@ -44,6 +44,7 @@ func (d *decoder) contract(n *datafile.Node) *engine.Contract {
 		"reexamination":    d.oneOf("reexamination", &c.Reexamination, "trace", "window", "off"),
 		"window":           d.Whole("window", 1, &c.Window),
 		"counters":         d.counters(c),
+		"redact":           d.redact(c),
 		"default_action":   d.defaultAction(c),
 	})
 	c.RetryBudget, c.Required = int(budget), int(required)
@@ -296,6 +297,15 @@ func (d *decoder) counters(c *engine.Contract) func(*datafile.Node) {
 			"window": d.Whole("window", 0, &r.Window),
 		}, "tools")
 		c.Counters[name] = r
+	})
+}
+
+func (d *decoder) redact(c *engine.Contract) func(*datafile.Node) {
+	c.Redact = map[string][]string{}
+	return d.Each("redact", func(tool string, _, n *datafile.Node) {
+		var names []string
+		d.Texts("redact."+tool, &names)(n)
+		c.Redact[tool] = names
 	})
 }
 

@@ -176,6 +176,15 @@ func (l *loader) toolNames(c *datafile.Node) {
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Gates)) {
 		check(c.At("contract", "gates", name, "tools"), "gate "+name, l.contract.Gates[name].Tools)
 	}
+	for _, tool := range slices.Sorted(maps.Keys(l.contract.Redact)) {
+		at := c.At("contract", "redact").KeyNodes[tool]
+		check(at, "redact", []string{tool})
+		for _, name := range l.contract.Redact[tool] {
+			if t := l.registry.tools[tool]; t.Arguments != nil && t.Arguments[name].Type == engine.NoType {
+				l.Report(c.At("contract", "redact", tool), "data_unknown_value", engine.DidYouMean(name, argumentNames(t)), "redact names %q, which is no argument of %s", name, tool)
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.contract.Counters)) {
 		rule, at := l.contract.Counters[name], c.At("contract", "counters", name)
 		check(at.At("tools"), "counter "+name, rule.Tools)

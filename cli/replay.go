@@ -89,6 +89,9 @@ func printReplay(env *Env, format string, r *reexam.Report) error {
 	if r.Imposed > 0 {
 		p.printf(", %d with verdicts that time had imposed", r.Imposed)
 	}
+	if r.Redacted > 0 {
+		p.printf(", %d redacted: verified and not decided again", r.Redacted)
+	}
 	p.printf("\nhead %s\n", r.Head)
 	return p.err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 
 	"github.com/urfave/cli/v2"
@@ -49,8 +50,16 @@ func stateInit(c *cli.Context, env *Env) error {
 }
 
 // openState opens a state directory for writing.
-func openState(env *Env, dir string) (*pdp.PDP, error) {
-	p, err := pdp.Open(dir, pdp.Options{Now: func() int64 { return env.Now().Unix() }})
+func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
+	o := pdp.Options{Now: func() int64 { return env.Now().Unix() }}
+	if c.IsSet("redaction-key") {
+		key, err := os.ReadFile(c.String("redaction-key"))
+		if err != nil || len(key) < 16 {
+			return nil, usagef("a key is at least 16 random bytes", "%s holds no redaction key", c.String("redaction-key"))
+		}
+		o.RedactionKey = key
+	}
+	p, err := pdp.Open(dir, o)
 	switch {
 	case errors.Is(err, pdp.ErrNoState):
 		return nil, usagef("", "%v", err)
@@ -122,7 +131,7 @@ func stateActivate(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	p, err := openState(env, dir)
+	p, err := openState(c, env, dir)
 	if err != nil {
 		return err
 	}
@@ -179,7 +188,7 @@ func withState(c *cli.Context, env *Env, do func(*pdp.PDP) error) error {
 	if !c.IsSet("state") {
 		return usagef("name the directory with --state", "a state directory is missing")
 	}
-	p, err := openState(env, c.String("state"))
+	p, err := openState(c, env, c.String("state"))
 	if err != nil {
 		return err
 	}

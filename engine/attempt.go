@@ -20,7 +20,7 @@ func (f *fold) attempt() {
 	path := f.path()
 	before := f.read(&a.Action)
 	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
-	d := Decide(f.ctx, f.policy, in)
+	d := f.decide(in)
 	in.Consequence = d.Consequence
 	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
 	f.follow(&path, &d, &in)
@@ -28,6 +28,13 @@ func (f *fold) attempt() {
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
 	f.remember(a.Action)
 	f.describe(&d, before, path)
+}
+
+func (f *fold) decide(in Input) Decision {
+	if r := f.e.Attempt.Recorded; r != nil {
+		return *r
+	}
+	return Decide(f.ctx, f.policy, in)
 }
 
 // reused answers a call id that was proposed with another content before: it

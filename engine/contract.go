@@ -48,6 +48,9 @@ type Contract struct {
 	Reexamination string // trace, window or off
 	Window        int64  // seconds, for window
 	Counters      map[string]CounterRule
+	// Redact names, for each tool, the arguments whose values never reach the
+	// journal.
+	Redact        map[string][]string
 	DefaultAction *Action // for episodes that name none
 }
 

@@ -102,6 +102,9 @@ type Attempt struct {
 	FactsUnknown []string
 	FactsHash    string
 	Imposed      []Imposed
+	// Recorded is the decision that a journal holds for an action whose arguments
+	// were redacted: it is followed and cannot be made again. Nil: decide.
+	Recorded *Decision
 }
 
 // ReviewOutcome is what a reviewer says. The zero value says nothing.

@@ -121,7 +121,7 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 	m := r.made
 	if m == nil || m.bundle != acting || !txn.View().Current(m.reads) {
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.Timeout)
-		m = decide(ctx, acting, txn.View(), r.event)
+		m = p.decide(ctx, acting, txn.View(), r.event)
 		cancel()
 	}
 	if m.err != nil {
@@ -136,7 +136,7 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 }
 
 // decide folds an event on a view and notes what it read.
-func decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine.Event) *made {
+func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine.Event) *made {
 	m := &made{bundle: b}
 	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
 		return m
@@ -150,7 +150,7 @@ func decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine
 	if d := m.record.Decision; d != nil {
 		e.Attempt.Imposed = d.Imposed
 	}
-	m.body, m.err = reexam.Body(e, m.record, b.Bundle().Digest, Versions())
+	m.body, m.err = reexam.Body(e, m.record, b, Versions(), p.options.RedactionKey)
 	m.reads = view.Reads()
 	return m
 }

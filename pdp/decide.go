@@ -43,7 +43,7 @@ func (p *PDP) ahead(ctx context.Context, e engine.Event) *made {
 	result := make(chan *made, 1)
 	go func() {
 		defer cancel()
-		result <- decide(ctx, b, p.store.Snapshot(), e)
+		result <- p.decide(ctx, b, p.store.Snapshot(), e)
 	}()
 	select {
 	case m := <-result:
@@ -57,7 +57,7 @@ func (p *PDP) ahead(ctx context.Context, e engine.Event) *made {
 	default:
 	}
 	e.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, "timeout")
-	return decide(context.Background(), b, p.store.Snapshot(), e)
+	return p.decide(context.Background(), b, p.store.Snapshot(), e)
 }
 
 // notJournalled is the answer when nothing could be put on disk: it blocks.

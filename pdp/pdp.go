@@ -38,6 +38,9 @@ type Options struct {
 	Timeout time.Duration
 	// Segment is the size at which a journal segment closes; 0 is 256 MiB.
 	Segment int64
+	// RedactionKey is the outside key of the HMACs that stand for redacted
+	// arguments. Without it a call that has one is not decided.
+	RedactionKey []byte
 }
 
 // PDP is an open state directory. It is safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
@@ -27,24 +28,37 @@ type Versions struct {
 // Body is the canonical body of the entry for an event and what it came to. It
 // holds codes and facts and no prose, and does not depend on the entry's place
 // in the journal: a request that the entry itself makes is written as null.
-func Body(e engine.Event, rec engine.Record, bundle string, v Versions) ([]byte, error) {
-	tree := map[string]any{"bundle": bundle, "engine": v.Engine, "opa": v.OPA, "cel": v.CEL}
+//
+// Arguments that the contract redacts are kept as an HMAC under key.
+func Body(e engine.Event, rec engine.Record, p engine.Policy, v Versions, key []byte) ([]byte, error) {
+	tree := map[string]any{"bundle": p.Bundle().Digest, "engine": v.Engine, "opa": v.OPA, "cel": v.CEL}
 	if e.Op != engine.OpAttempt {
 		e.Time = rec.Time
 		tree["event"], tree["record"] = episode.WriteEvent(e), recordTree(rec)
 		return action.CanonicalValue(tree)
 	}
 	a := e.Attempt
+	hidden, err := redactionOf(p.Contract(), a.Action, key)
+	if err != nil {
+		return nil, err
+	}
+	written := a.Action.Canonical
+	if hidden != nil {
+		if written, err = hidden.action(a.Action); err != nil {
+			return nil, err
+		}
+	}
+	tree["redacted"] = hidden.list()
 	tree["facts"] = facts(a.Facts)
 	tree["facts_unknown"] = texts(a.FactsUnknown)
-	tree["decision"] = decisionTree(rec)
+	tree["decision"] = decisionTree(rec, hidden)
 	tree["record"] = recordTree(rec)
 	rest, err := action.CanonicalValue(tree)
 	if err != nil {
 		return nil, err
 	}
 	// "action" sorts before every other key, so its bytes go first as they are.
-	body := append([]byte(`{"action":`), a.Action.Canonical...)
+	body := append([]byte(`{"action":`), written...)
 	return append(append(body, ','), rest[1:]...), nil
 }
 
@@ -74,16 +88,16 @@ func recordTree(rec engine.Record) map[string]any {
 		out["reviewer"] = *rec.Reviewer
 	}
 	if rec.Decision == nil {
-		out["reasons"] = reasonTrees(rec.Reasons)
+		out["reasons"] = reasonTrees(rec.Reasons, nil)
 	}
 	return out
 }
 
-func decisionTree(rec engine.Record) map[string]any {
+func decisionTree(rec engine.Record, hidden *redaction) map[string]any {
 	d := rec.Decision
 	gates := make([]any, len(d.Gates))
 	for i, g := range d.Gates {
-		gates[i] = map[string]any{"name": g.Name, "verdict": g.Verdict.String(), "reasons": reasonTrees(g.Reasons)}
+		gates[i] = map[string]any{"name": g.Name, "verdict": g.Verdict.String(), "reasons": reasonTrees(g.Reasons, hidden)}
 	}
 	modifiers := make([]any, len(d.Modifiers))
 	for i, m := range d.Modifiers {
@@ -100,14 +114,14 @@ func decisionTree(rec engine.Record) map[string]any {
 	out := map[string]any{"trace_id": d.TraceID, "call_id": d.CallID, "tool": d.Tool, "input_hash": d.InputHash, "call_hash": d.CallHash,
 		"consequence": d.Consequence.Document(), "base_tier": d.BaseTier.String(), "modifiers": modifiers, "floors": floors,
 		"tier": d.Tier.String(), "boundary": d.Boundary.String(), "gates": gates, "transition": d.Transition.String(), "cause": d.Cause,
-		"permit": d.Permit, "outcome": d.Outcome.String(), "notify": d.Notify, "request": nil, "reasons": reasonTrees(d.Reasons), "imposed": imposed}
+		"permit": d.Permit, "outcome": d.Outcome.String(), "notify": d.Notify, "request": nil, "reasons": reasonTrees(d.Reasons, hidden), "imposed": imposed}
 	if !rec.Requested {
 		out["request"] = float64(d.Request)
 	}
 	return out
 }
 
-func reasonTrees(reasons []engine.Reason) []any {
+func reasonTrees(reasons []engine.Reason, hidden *redaction) []any {
 	out := make([]any, len(reasons))
 	for i, r := range reasons {
 		list := make([]any, len(r.Facts))
@@ -115,6 +129,9 @@ func reasonTrees(reasons []engine.Reason) []any {
 			fact := map[string]any{"path": f.Path, "value": plain(f.Value)}
 			if f.Absent {
 				fact["absent"] = true
+			}
+			if hidden.hides(f.Path) {
+				fact["value"], fact["redacted"] = nil, true
 			}
 			list[k] = fact
 		}
@@ -156,11 +173,8 @@ type attemptBody struct {
 	Bundle       string
 	Facts        json.RawMessage
 	FactsUnknown []string `json:"facts_unknown"`
-	Decision     struct {
-		Imposed []engine.Imposed
-		Permit  bool
-		Outcome engine.Outcome
-	}
+	Redacted     []string
+	Decision     engine.Decision
 }
 
 var errNotCanonical = errors.New("the body is not in canonical form")
@@ -168,7 +182,7 @@ var errNotCanonical = errors.New("the body is not in canonical form")
 // ReadEvent turns an entry back into its event.
 func ReadEvent(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 	if e.Op == engine.OpAttempt.String() {
-		return readAttempt(e)
+		return readAttempt(e, c)
 	}
 	value, canonical, err := action.ParseEntry(e.Body)
 	if err != nil {
@@ -181,7 +195,7 @@ func ReadEvent(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 	return episode.ReadEvent(tree["event"], c)
 }
 
-func readAttempt(e journal.Entry) (engine.Event, error) {
+func readAttempt(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 	var body attemptBody
 	if err := json.Unmarshal(e.Body, &body); err != nil {
 		return engine.Event{}, err
@@ -202,8 +216,27 @@ func readAttempt(e journal.Entry) (engine.Event, error) {
 	if err != nil || string(canonical) != string(body.Facts) {
 		return engine.Event{}, errors.Join(err, errNotCanonical)
 	}
-	return engine.Event{Op: engine.OpAttempt, Time: e.Time, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
-		Attempt: engine.Attempt{Action: a, Facts: known, FactsUnknown: body.FactsUnknown, FactsHash: hash, Imposed: body.Decision.Imposed}}, nil
+	attempt := engine.Attempt{Action: a, Facts: known, FactsUnknown: body.FactsUnknown, FactsHash: hash, Imposed: body.Decision.Imposed}
+	if len(body.Redacted) > 0 {
+		if err := recorded(&attempt, &body, c); err != nil {
+			return engine.Event{}, err
+		}
+	}
+	return engine.Event{Op: engine.OpAttempt, Time: e.Time, TraceID: a.TraceID, Call: attempt.Action.CallHash, CallID: a.CallID, Attempt: attempt}, nil
+}
+
+// recorded makes an attempt one that follows what the entry records: its
+// arguments are not there to decide on. Only what the contract redacts may be
+// missing.
+func recorded(a *engine.Attempt, body *attemptBody, c *engine.Contract) error {
+	for _, name := range body.Redacted {
+		if !slices.Contains(c.Redact[a.Action.Tool], name) {
+			return fmt.Errorf("argument %q is redacted, and the contract does not redact it", name)
+		}
+	}
+	a.Action.CallHash, a.Action.InputHash = body.Decision.CallHash, body.Decision.InputHash
+	a.Recorded = &body.Decision
+	return nil
 }
 
 // FactsHash is the digest of facts that an approval is pinned to: what is known

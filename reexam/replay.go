@@ -29,14 +29,16 @@ type Options struct {
 
 // Report is what a replay found.
 type Report struct {
-	Entries   int       `json:"entries"`
-	Attempts  int       `json:"attempts"`
-	Redecided int       `json:"redecided"`
-	Imposed   int       `json:"imposed"`
-	Head      string    `json:"head"`
-	OK        bool      `json:"ok"`
-	Problems  []Problem `json:"problems"`
-	Changes   []Change  `json:"changes"`
+	Entries   int `json:"entries"`
+	Attempts  int `json:"attempts"`
+	Redecided int `json:"redecided"`
+	Imposed   int `json:"imposed"`
+	// Redacted attempts are verified and cannot be decided again.
+	Redacted int       `json:"redacted,omitempty"`
+	Head     string    `json:"head"`
+	OK       bool      `json:"ok"`
+	Problems []Problem `json:"problems"`
+	Changes  []Change  `json:"changes"`
 	// Torn tells that the last line has no newline; it is left as it is.
 	Torn string `json:"torn,omitempty"`
 }
@@ -96,7 +98,7 @@ func Replay(ctx context.Context, path string, o Options) (Report, error) {
 		}
 		return other.next(ctx, e, fold, &r)
 	})
-	r.Attempts, r.Redecided, r.Imposed, r.Head = fold.Attempts, fold.Attempts, fold.Imposed, chain.Hash
+	r.Attempts, r.Redecided, r.Imposed, r.Redacted, r.Head = fold.Attempts, fold.Attempts-fold.Redacted, fold.Imposed, fold.Redacted, chain.Hash
 	if err := r.fault(err); err != nil {
 		return r, err
 	}
