@@ -29,6 +29,17 @@ func CanonicalValue(v any) ([]byte, error) {
 	return canonicalValue(v, 256)
 }
 
+// AppendValue appends what [CanonicalValue] gives. On an error nothing is
+// appended.
+func AppendValue(b []byte, v any) ([]byte, error) {
+	var keys [16]string
+	w := writer{out: b, keys: keys[:0]}
+	if err := w.value(v, 0); err != nil {
+		return b, err
+	}
+	return w.out, nil
+}
+
 func canonicalValue(v any, size int) ([]byte, error) {
 	w := writer{out: make([]byte, 0, size), keys: make([]string, 0, 32)}
 	if err := w.value(v, 0); err != nil {

@@ -77,9 +77,9 @@ func (r *redaction) hides(path string) bool {
 	})
 }
 
-func (r *redaction) list() []any {
+func (r *redaction) list() []string {
 	if r == nil {
-		return []any{}
+		return nil
 	}
-	return texts(r.names)
+	return r.names
 }
