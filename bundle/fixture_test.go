@@ -50,7 +50,7 @@ func small(t testing.TB) Files {
 	t.Helper()
 	f := filesOf(t, "default")
 	f.Path = "small"
-	f.Content[transitionFile] = []byte("package conjunct.transition\n\nnext := {\"transition\": \"escalate\"} if input.flags.can_ask\n")
+	f.Content[transitionFile] = []byte("package conjunct.transition\n\nnext := {\"transition\": \"escalate\"} if input.flags.cause in {\"own_review\", \"review_due\"}\n")
 	f.Content[authorityFile] = []byte("package conjunct.authority\n\ndefault may := false\n\nmay if input.role in data.conjunct.contract.roles\n")
 	f.Content[severityRego] = []byte("package conjunct.severity\n\nbase := \"execute\"\n")
 	f.Content[registryFile] = []byte(smallRegistry)
