@@ -61,6 +61,7 @@ func (d *decoder) match(tools *[]string) func(*datafile.Node) {
 			d.Texts("match.tools", tools)(n)
 			if len(*tools) == 0 {
 				d.Report(n, "data_range", "leave match out for every tool", "a gate that matches no tool never applies")
+				*tools = nil
 			}
 		}})
 	}

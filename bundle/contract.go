@@ -48,6 +48,19 @@ func (d *decoder) contract(n *datafile.Node) *engine.Contract {
 		"default_action":   d.defaultAction(c),
 	})
 	c.RetryBudget, c.Required = int(budget), int(required)
+	if (c.Reexamination == "window") != (c.Window > 0 || n.At("window") != nil) {
+		d.Report(n.At("reexamination"), "data_missing_key", "", "reexamination: window and window (seconds) go together")
+	}
+	for _, name := range c.TracePins {
+		if slices.Contains(c.PathPins, name) {
+			d.Report(n.At("pins"), "data_duplicate_item", "", "pin %q is of the trace and of the path", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Context)) {
+		if _, twice := c.Evidence[name]; twice {
+			d.Report(n.At("context", name), "data_duplicate_key", "", "%q is evidence and context", name)
+		}
+	}
 	d.pinNames(n, c)
 	return c
 }
@@ -83,6 +96,9 @@ func (d *decoder) start(s *engine.Start) func(*datafile.Node) {
 			"evidence": d.Each("start.evidence", func(name string, _, v *datafile.Node) {
 				var verdict engine.Verdict
 				d.Member("evidence "+name, &verdict)(v)
+				if verdict == engine.NotApplicable {
+					d.Report(v, "data_unknown_value", "", "evidence is pass, fail or unknown")
+				}
 				s.Evidence[name] = verdict
 			}),
 		})
@@ -98,6 +114,9 @@ func (d *decoder) knownSetting(name string, n *datafile.Node) {
 	_, isBool := n.Value.(bool)
 	switch engineSettings[name] {
 	case 'n':
+		if f, _ := n.Value.(float64); f < 0 {
+			d.Report(n, "data_range", "", "setting %s must not be negative", name)
+		}
 		if !isNumber && n.Value != nil {
 			d.Report(n, "data_type", "", "setting %s must be a number or null", name)
 		}
@@ -197,6 +216,26 @@ func (d *decoder) highConsequence(c *engine.Contract) func(*datafile.Node) {
 	})
 }
 
+// gateRule reports what a gate's entry says that would not count.
+func (d *decoder) gateRule(name string, g engine.GateRule, n *datafile.Node) {
+	scoped := slices.Contains([]string{engine.ContextGate, engine.EvidenceReq, engine.Eligibility, engine.Structure, engine.CriticGate}, name)
+	switch {
+	case scoped && (g.Scope == "") != (g.Rationale == ""):
+		d.Report(n, "data_gate", "a gate is left out only with both", "gate %s has a scope or a rationale and lacks the other", name)
+	case engine.DidYouMean(name, families()) != "" && !slices.Contains(families(), name), fixed(name) && g.Scope != "":
+		// Said elsewhere in better words.
+	case !scoped && (g.Rationale != "" || g.Scope != ""):
+		d.Report(n, "data_gate", "", "gate %s is never not applicable, so it has no scope and no rationale", name)
+	case g.Tools != nil && len(g.Tools) == 0:
+		d.Report(n.At("tools"), "data_range", "leave tools out for every tool", "gate %s lists no tool, so it would never apply", name)
+	}
+}
+
+// fixed reports whether a standard gate applies to every call.
+func fixed(name string) bool {
+	return name == engine.Bounds || name == engine.Supervision || name == engine.Resolved
+}
+
 // families lists the gates whose row of transitions an own gate may take.
 func families() []string { return append(engine.StandardGates(), engine.Structure, engine.CriticGate) }
 
@@ -211,12 +250,13 @@ func (d *decoder) gates(c *engine.Contract) func(*datafile.Node) {
 			"family":     d.family(&g.Family),
 			"tools":      d.Texts("tools", &g.Tools),
 		})
-		if (name == engine.Bounds || name == engine.Supervision || name == engine.Resolved) && g.Scope != "" {
+		if fixed(name) && g.Scope != "" {
 			d.Report(n, "data_gate", "", "%s applies to every call, so it has no scope", name)
 		}
 		if slices.Contains(families(), name) && (n.At("on_fail") != nil || n.At("on_unknown") != nil || n.At("family") != nil || n.At("tools") != nil) {
 			d.Report(n, "data_gate", "", "what follows from the standard gate %s is fixed", name)
 		}
+		d.gateRule(name, g, n)
 		c.Gates[name] = g
 	})
 }

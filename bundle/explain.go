@@ -3,7 +3,6 @@ package bundle
 import (
 	"context"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/conjunct-project/conjunct/engine"
@@ -79,7 +78,7 @@ func CheckTests(path string, tests map[string][]byte) ([]Problem, error) {
 	}
 	var modules []rego.Module
 	for p, text := range files.Content {
-		if strings.HasSuffix(p, ".rego") {
+		if isModule(p) {
 			modules = append(modules, rego.Module{File: p, Text: string(text)})
 		}
 	}

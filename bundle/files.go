@@ -74,10 +74,11 @@ func fromFS(fsys fs.FS, name string, wanted func(string) bool) (Files, error) {
 			return fmt.Errorf("bundle %s: %s: %w", name, p, underlying(err))
 		case d.IsDir():
 			return nil
+		case d.Type()&fs.ModeSymlink != 0, wanted(p) && !d.Type().IsRegular():
+			// Whatever a link leads to would silently not count.
+			return fmt.Errorf("bundle %s: %s is not a regular file", name, p)
 		case !wanted(p):
 			return nil
-		case !d.Type().IsRegular():
-			return fmt.Errorf("bundle %s: %s is not a regular file", name, p)
 		}
 		f, err := fsys.Open(p)
 		if err != nil {
@@ -101,22 +102,39 @@ func FromTarball(r io.Reader, name string) (Files, error) {
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return files, nil
+			return files, finish(z, name)
 		}
 		if err != nil {
 			return files, fmt.Errorf("bundle %s: %w", name, err)
 		}
 		p := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 		switch {
-		case h.Typeflag == tar.TypeDir, !wanted(p):
+		case h.Typeflag == tar.TypeDir, h.Typeflag == tar.TypeXGlobalHeader:
 			continue
-		case h.Typeflag != tar.TypeReg:
+		case h.Typeflag == tar.TypeSymlink, h.Typeflag == tar.TypeLink, wanted(p) && h.Typeflag != tar.TypeReg:
 			return files, fmt.Errorf("bundle %s: %s is not a regular file", name, p)
+		case h.Size > maxTotal:
+			return files, fmt.Errorf("bundle %s: %s is too large", name, p)
+		case !wanted(p):
+			continue
 		}
 		if err := files.add(p, archive, &total); err != nil {
 			return files, err
 		}
 	}
+}
+
+// finish reads to the end of a tarball, where its checksum is, and refuses
+// anything behind the archive: it would silently not count.
+func finish(z io.Reader, name string) error {
+	rest, err := io.ReadAll(io.LimitReader(z, 1<<20))
+	if err != nil {
+		return fmt.Errorf("bundle %s: damaged: %w", name, err)
+	}
+	if len(bytes.Trim(rest, "\x00")) > 0 || len(rest) == 1<<20 {
+		return fmt.Errorf("bundle %s: something follows the archive", name)
+	}
+	return nil
 }
 
 func (f Files) add(p string, r io.Reader, total *int) error {
@@ -144,10 +162,19 @@ func wanted(p string) bool {
 	switch {
 	case p == manifestFile:
 		return true
-	case strings.HasSuffix(base, "_test.rego"), strings.HasPrefix(base, "."):
+	case strings.HasSuffix(base, "_test.rego"), p == ".signatures.json":
 		return false
+	case base == manifestFile:
+		return true
 	}
-	return slices.Contains([]string{".rego", ".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(base)))
+	name := strings.ToLower(strings.TrimSpace(base))
+	return slices.ContainsFunc([]string{".rego", ".rgo", ".yaml", ".yml", ".yam", ".json", ".jsn"}, func(ext string) bool { return strings.HasSuffix(name, ext) }) ||
+		name == "data" || strings.HasPrefix(name, "data.")
+}
+
+func isModule(p string) bool {
+	base := path.Base(p)
+	return strings.HasSuffix(base, ".rego") && !strings.HasPrefix(base, ".")
 }
 
 func isData(p string) bool {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -108,13 +109,16 @@ func (l *loader) manifest() {
 	if n.At("rego_version") != nil && version != 1 {
 		l.Report(n.At("rego_version"), "manifest_rego_version", "", "rego_version must be 1")
 	}
+	if len(l.Problems) == 0 && !json.Valid(content) {
+		l.Report(n, "manifest_json", "", "the manifest is YAML, and OPA reads JSON")
+	}
 }
 
 // data reads every data file into one tree.
 func (l *loader) data() {
 	l.root = &datafile.Node{Kind: datafile.Object, Fields: map[string]*datafile.Node{}}
 	for _, p := range slices.Sorted(maps.Keys(l.files.Content)) {
-		if p == manifestFile || strings.HasSuffix(p, ".rego") {
+		if p == manifestFile || isModule(p) {
 			continue
 		}
 		if !isData(p) {
@@ -143,6 +147,7 @@ func (l *loader) sections() {
 		}
 	}
 	c := l.root.At("conjunct")
+	l.ruleData(c)
 	if c != nil {
 		known := []string{"registry", "contract", "scope", "severity", "cel", "authority", "floors", "gates", "transition"}
 		for _, k := range c.Keys {
@@ -155,9 +160,23 @@ func (l *loader) sections() {
 	l.contract = l.decoder.contract(c.At("contract"))
 	l.severity = l.decoder.severity(c.At("severity"))
 	l.celGates = l.decoder.celGates(c.At("cel"))
-	l.people = l.decoder.reviewers(c.At("authority"))
+	l.people = l.decoder.reviewers(c.At("authority"), l.contract.Roles)
 	l.toolNames(c)
 	l.required(c)
+}
+
+// ruleData reports data at the place of a rule: one of the two would silently
+// not count.
+func (l *loader) ruleData(c *datafile.Node) {
+	for _, place := range [][2]string{{"severity", "base"}, {"severity", "modifiers"}, {"severity", "raise"}, {"floors", "floors"},
+		{"transition", "next"}, {"authority", "may"}} {
+		if n := c.At(place[:]...); n != nil {
+			l.Report(n, "data_conflict", "write it as a rule", "data.conjunct.%s.%s is a rule's place and not data's", place[0], place[1])
+		}
+	}
+	if gates := c.At("gates"); gates != nil {
+		l.Report(gates, "data_conflict", "write gates as rules, or as CEL in conjunct/cel/data.yaml", "data.conjunct.gates is the rules' place and not data's")
+	}
 }
 
 // toolNames holds every tool that the data speaks of against the registry.
@@ -201,8 +220,13 @@ func (l *loader) counterArgument(n *datafile.Node, counter string, tools []strin
 	}
 	for _, tool := range tools {
 		t := l.registry.tools[tool]
-		if a := t.Arguments[name]; !a.Required || !slices.Contains(types, a.Type) {
-			l.Report(n, "data_counter", engine.DidYouMean(name, argumentNames(t)), "counter %s reads argument %q, which tool %s does not require as %s", counter, name, tool, types[0])
+		a, known := t.Arguments[name]
+		hint := engine.DidYouMean(name, argumentNames(t))
+		if known {
+			hint = "make it required, of that type"
+		}
+		if !a.Required || !slices.Contains(types, a.Type) {
+			l.Report(n, "data_counter", hint, "counter %s reads argument %q, which tool %s does not require as %s", counter, name, tool, types[0])
 		}
 	}
 }
@@ -232,7 +256,7 @@ var packageLine = regexp.MustCompile(`(?m)^\s*package\s+([A-Za-z0-9_.]+)`)
 // is wrong with it.
 func (l *loader) collectModules() {
 	for _, p := range slices.Sorted(maps.Keys(l.files.Content)) {
-		if !strings.HasSuffix(p, ".rego") {
+		if !isModule(p) {
 			continue
 		}
 		text := string(l.files.Content[p])

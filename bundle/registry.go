@@ -90,11 +90,7 @@ func (d *decoder) source(into *engine.Source) func(*datafile.Node) {
 }
 
 func (d *decoder) arguments(t *engine.Tool) func(*datafile.Node) {
-	t.Arguments = nil
-	return d.Each("arguments", func(name string, _, n *datafile.Node) {
-		if t.Arguments == nil {
-			t.Arguments = map[string]engine.Argument{}
-		}
+	read := d.Each("arguments", func(name string, _, n *datafile.Node) {
 		var a engine.Argument
 		d.Object(n, "argument "+name, datafile.Fields{
 			"type":     d.Member("type", &a.Type),
@@ -102,6 +98,11 @@ func (d *decoder) arguments(t *engine.Tool) func(*datafile.Node) {
 		}, "type")
 		t.Arguments[name] = a
 	})
+	return func(n *datafile.Node) {
+		// Declared to take none is not the same as not declared.
+		t.Arguments = map[string]engine.Argument{}
+		read(n)
+	}
 }
 
 func (d *decoder) requires(r *engine.Requires) func(*datafile.Node) {

@@ -3,6 +3,7 @@ package bundle
 import (
 	"crypto/ed25519"
 	"encoding/base64"
+	"slices"
 
 	"github.com/conjunct-project/conjunct/datafile"
 	"github.com/conjunct-project/conjunct/engine"
@@ -19,7 +20,7 @@ type Reviewer struct {
 
 // reviewers reads the list. Whatever else stands in the authority data is the
 // rules' own.
-func (d *decoder) reviewers(n *datafile.Node) map[string]Reviewer {
+func (d *decoder) reviewers(n *datafile.Node, roles []string) map[string]Reviewer {
 	out := map[string]Reviewer{}
 	if n == nil || n.At("reviewers") == nil {
 		return out
@@ -31,6 +32,17 @@ func (d *decoder) reviewers(n *datafile.Node) map[string]Reviewer {
 			"qualified": d.Boolean("qualified", &r.Qualified),
 			"key":       d.key(&r.Key),
 		}, "role")
+		for other, have := range out {
+			if r.Key != nil && r.Key.Equal(have.Key) {
+				d.Report(n, "data_key", "", "reviewers %s and %s have the same key", other, name)
+			}
+		}
+		if name == "" {
+			d.Report(n, "data_name", "", "a reviewer needs a name")
+		}
+		if len(roles) > 0 && r.Role != "" && !slices.Contains(roles, r.Role) {
+			d.Report(n, "data_unknown_value", engine.DidYouMean(r.Role, roles), "reviewer %s has the role %q, which the contract does not name", name, r.Role)
+		}
 		out[name] = r
 	})(n.At("reviewers"))
 	return out
@@ -67,6 +79,9 @@ func (b *Bundle) Identify(name string, signed bool) engine.Identity {
 
 // ReviewerWith is the name of the reviewer who has a key.
 func (b *Bundle) ReviewerWith(key ed25519.PublicKey) (string, bool) {
+	if len(key) == 0 {
+		return "", false
+	}
 	for name, r := range b.reviewers {
 		if key.Equal(r.Key) {
 			return name, true

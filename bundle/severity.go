@@ -23,8 +23,9 @@ func (d *decoder) severity(n *datafile.Node) severity {
 	d.Object(n, "severity", datafile.Fields{
 		"bump": d.Whole("bump", 0, &s.bump),
 		"cap": func(n *datafile.Node) {
+			before := len(d.Problems)
 			d.Member("cap", &s.cap)(n)
-			if s.cap == engine.Refuse {
+			if s.cap == engine.Refuse && len(d.Problems) == before {
 				d.Report(n, "data_range", "", "cap must not be refuse: refuse is reachable only through a floor")
 			}
 		},

@@ -75,7 +75,7 @@ func argumentShape(have *rego.Shape, a engine.Argument) *rego.Shape {
 		return next.Maybe()
 	}
 	switch a.Type {
-	case engine.ObjectType, engine.ArrayType, engine.NumberType, engine.IntegerType:
+	case engine.NoType, engine.ObjectType, engine.ArrayType, engine.NumberType, engine.IntegerType:
 	default:
 		next = rego.Leaf(a.Type.String())
 	}
@@ -124,8 +124,8 @@ func stateShape(c *engine.Contract) *rego.Shape {
 func authorityShape(c *engine.Contract) *rego.Shape {
 	text := rego.Leaf("string")
 	return rego.Object(map[string]*rego.Shape{
-		"op": rego.OneOf(engine.Ops()...), "by": text, "role": text, "qualified": rego.Leaf("boolean"), "outcome": text,
-		"code": text, "name": text, "signed": rego.Leaf("boolean"), "gates": rego.Leaf("array"),
+		"op": rego.OneOf(engine.Ops()...), "by": text, "role": text, "qualified": rego.Leaf("boolean"), "outcome": rego.OneOf(engine.Outcomes()...),
+		"code": rego.OneOf(append(engine.RejectionCodes(), "")...), "name": text, "signed": rego.Leaf("boolean"), "gates": rego.Leaf("array"),
 		"agent":  rego.Object(map[string]*rego.Shape{"id": text, "component": text}),
 		"author": text, "state": stateShape(c), "now": rego.Leaf("number"),
 	})

@@ -16,7 +16,7 @@ func (b *Bundle) WriteTarball(w io.Writer) error {
 	archive := tar.NewWriter(z)
 	for _, name := range slices.Sorted(maps.Keys(b.files.Content)) {
 		content := b.files.Content[name]
-		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg}
 		if err := archive.WriteHeader(h); err != nil {
 			return err
 		}

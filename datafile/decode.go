@@ -84,15 +84,22 @@ func (d *Decoder) Text(what string, into *string) func(*Node) {
 }
 
 func (d *Decoder) Texts(what string, into *[]string) func(*Node) {
-	*into = nil
-	return d.Items(what, func(_ int, n *Node) {
+	read := d.Items(what, func(_ int, n *Node) {
 		var s string
+		before := len(d.Problems)
 		d.Text("an item of "+what, &s)(n)
+		if len(d.Problems) > before {
+			return
+		}
 		if slices.Contains(*into, s) {
 			d.Report(n, "data_duplicate_item", "", "%s names %q twice", what, s)
 		}
 		*into = append(*into, s)
 	})
+	return func(n *Node) {
+		*into = []string{}
+		read(n)
+	}
 }
 
 func (d *Decoder) Boolean(what string, into *bool) func(*Node) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -128,6 +129,9 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 		r.report(y.Line, y.Column, "data_depth", fmt.Sprintf("nested deeper than %d levels", maxDataDepth), "")
 		return n
 	}
+	if y.Style&yaml.TaggedStyle != 0 {
+		r.report(y.Line, y.Column, "data_tag", fmt.Sprintf("a tag, %s", y.Tag), "write it as plain text, number, boolean, list or object")
+	}
 	if y.Anchor != "" {
 		r.report(y.Line, y.Column, "data_anchor", "an anchor", "write the value out")
 	}
@@ -152,7 +156,7 @@ func (r *reader) object(n *Node, y *yaml.Node, depth int) {
 	n.Fields, n.KeyNodes = map[string]*Node{}, map[string]*Node{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		k, v := y.Content[i], y.Content[i+1]
-		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
+		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" || k.Style&yaml.TaggedStyle != 0 || k.Anchor != "" {
 			r.report(k.Line, k.Column, "data_key", fmt.Sprintf("key %q is not text", k.Value), "put it in quotes")
 			continue
 		}
@@ -173,22 +177,50 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 // it looks like text to OPA too, and a problem when the two differ.
 func (r *reader) scalar(y *yaml.Node) any {
 	switch y.ShortTag() {
-	case "!!str", "!!timestamp":
+	case "!!str", "!!timestamp", "!!merge":
+		if plain := y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0; plain && jsonNumber.MatchString(y.Value) {
+			r.number(y)
+		}
 		return y.Value
 	case "!!null":
 		return nil
 	case "!!bool":
 		return strings.EqualFold(y.Value, "true")
 	case "!!int", "!!float":
-		f, err := strconv.ParseFloat(y.Value, 64)
-		if !jsonNumber.MatchString(y.Value) || err != nil || math.IsInf(f, 0) || f == math.Trunc(f) && math.Abs(f) > 1<<53-1 {
-			r.report(y.Line, y.Column, "data_number", fmt.Sprintf("%s is not a number that JSON and a double both hold", y.Value), "write it as a decimal number, or in quotes")
+		f, ok := exactNumber(y.Value)
+		if !ok {
+			r.number(y)
 			return nil
 		}
 		return f
 	}
-	r.report(y.Line, y.Column, "data_tag", fmt.Sprintf("a value with the tag %s", y.Tag), "write it as plain text, number, boolean, list or object")
+	// Any other kind of value has a tag, which was reported.
 	return nil
+}
+
+func (r *reader) number(y *yaml.Node) {
+	r.report(y.Line, y.Column, "data_number", fmt.Sprintf("%s is not a number that JSON and a double both hold", y.Value), "write it as a decimal number, or in quotes")
+}
+
+// exactNumber reads a JSON number whose value is exactly that of its shortest
+// double form; a whole one stays within 2^53.
+func exactNumber(text string) (float64, bool) {
+	const longest = 64
+	f, err := strconv.ParseFloat(text, 64)
+	if !jsonNumber.MatchString(text) || len(text) > longest || err != nil || math.Abs(f) > 1e300 || f != 0 && math.Abs(f) < 1e-300 {
+		return 0, false
+	}
+	if f == math.Trunc(f) && math.Abs(f) > 1<<53-1 {
+		return 0, false
+	}
+	var literal, shortest big.Rat
+	if _, ok := literal.SetString(text); !ok {
+		return 0, false
+	}
+	if _, ok := shortest.SetString(strconv.FormatFloat(f, 'g', -1, 64)); !ok {
+		return 0, false
+	}
+	return f, literal.Cmp(&shortest) == 0
 }
 
 // Merge puts what from holds into n, at a path of keys. The same place filled
@@ -200,6 +232,10 @@ func Merge(into *Node, keys []string, from *Node) []Problem {
 			next = &Node{File: from.File, Row: 1, Col: 1, Kind: Object, Fields: map[string]*Node{}, KeyNodes: map[string]*Node{}}
 			into.Fields[k] = next
 			into.Keys = append(into.Keys, k)
+			if into.KeyNodes == nil {
+				into.KeyNodes = map[string]*Node{}
+			}
+			into.KeyNodes[k] = next
 		}
 		if !next.IsObject() {
 			return []Problem{clash(next, from, k)}

@@ -38,14 +38,20 @@ type Agent struct {
 // Is reports whether a name is the agent's or its component's, in whatever case
 // and with or without the component's version.
 func (a Agent) Is(name string) bool {
-	name = strings.TrimSpace(name)
 	component, _, _ := strings.Cut(a.Component, "@")
 	for _, own := range []string{a.ID, a.Component, component} {
-		if own != "" && strings.EqualFold(own, name) {
+		if SamePerson(own, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// SamePerson reports whether two names are one person's, whatever the case and
+// the space around them. Nobody is the same as nobody.
+func SamePerson(a, b string) bool {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	return a != "" && strings.EqualFold(a, b)
 }
 
 // Critic is a second model's score of the call.
@@ -53,6 +59,9 @@ type Critic struct {
 	Score     *float64
 	Component string
 }
+
+// is reports whether a name is the critic component's.
+func (c *Critic) is(name string) bool { return c != nil && Agent{Component: c.Component}.Is(name) }
 
 // Context is what the call was built on.
 type Context struct {

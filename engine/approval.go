@@ -42,10 +42,16 @@ func (j *judgement) countVoters(a *Approval) int {
 	if j.contract.Author != "" {
 		author = j.in.State.Pins[j.contract.Author]
 	}
-	voters := map[string]bool{}
+	if j.contract.Author != "" && author == "" || j.in.Action.Agent == (Agent{}) {
+		// Where nobody is known, nobody can be told apart from the reviewers.
+		return 0
+	}
+	var voters []string
 	for _, v := range a.Votes {
-		if v.Reviewer != "" && v.Reviewer != author && !j.in.Action.Agent.Is(v.Reviewer) && !pinned.Is(v.Reviewer) {
-			voters[v.Reviewer] = true
+		known := slices.ContainsFunc(voters, func(w string) bool { return SamePerson(w, v.Reviewer) })
+		own := SamePerson(v.Reviewer, author) || j.in.Action.Agent.Is(v.Reviewer) || pinned.Is(v.Reviewer) || j.in.Action.Critic.is(v.Reviewer)
+		if strings.TrimSpace(v.Reviewer) != "" && !known && !own {
+			voters = append(voters, v.Reviewer)
 		}
 	}
 	return len(voters)

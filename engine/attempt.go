@@ -26,7 +26,10 @@ func (f *fold) attempt() {
 	f.follow(&path, &d, &in)
 	f.w.Paths[f.key()] = path
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
-	f.remember(a.Action)
+	f.remember(a.Action.TraceID, a.Action.Agent)
+	if c := a.Action.Critic; c != nil {
+		f.remember(a.Action.TraceID, Agent{Component: c.Component})
+	}
 	f.describe(&d, before, path)
 }
 
@@ -47,7 +50,8 @@ func (f *fold) reused(hash string) {
 	d.Reasons = []Reason{normal(why)}
 	d.Gates = []GateResult{{Name: Bounds, Verdict: Fail, Reasons: d.Reasons}}
 	d.Reason = "The call id was used for another call before, so the call is blocked."
-	f.rec.Decision = &d
+	s := f.read(&f.e.Attempt.Action)
+	f.describe(&d, s, s.Path)
 }
 
 // follow changes the path as the transition says.
@@ -62,7 +66,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	}
 	switch {
 	case d.Permit:
-		path.Released = Self
+		path.Released, path.Reported = Self, false
 		if in.State.Path.Approval != nil && !f.contract.Approval.Many {
 			path.Approval = nil
 		}
@@ -123,15 +127,16 @@ func (f *fold) count(in *Input) {
 
 // remember notes who has acted in the trace, so that none of them can act on it
 // otherwise.
-func (f *fold) remember(a Action) {
-	t := f.view.Trace(a.TraceID)
-	for _, known := range t.Agents {
-		if known == a.Agent {
-			return
-		}
+func (f *fold) remember(trace string, a Agent) {
+	t, written := f.w.Traces[trace]
+	if !written {
+		t = f.view.Trace(trace)
 	}
-	t.Agents = append(t.Agents[:len(t.Agents):len(t.Agents)], a.Agent)
-	f.w.Traces[a.TraceID] = t
+	if a == (Agent{}) || slices.Contains(t.Agents, a) {
+		return
+	}
+	t.Agents = append(t.Agents[:len(t.Agents):len(t.Agents)], a)
+	f.w.Traces[trace] = t
 }
 
 // describe fills the record of an attempt.
@@ -139,15 +144,16 @@ func (f *fold) describe(d *Decision, before State, after Path) {
 	r := &f.rec
 	r.Decision = d
 	r.Transition = d.Transition
+	if !d.approved {
+		// An approval that does not stand is as good as none.
+		before.Path.Approval = nil
+		if !d.Permit {
+			after.Approval = nil
+		}
+	}
 	r.StateBefore = before.Path.describe(before.Rejection)
 	r.StateAfter = after.describe(before.Rejection)
-	r.ContextVersion, r.RuleVersion, r.ComponentVersion = before.Pins["context"], before.Pins["rule"], before.Pins["component"]
-	if r.RuleVersion == "" {
-		r.RuleVersion = d.Bundle.Digest
-	}
-	if r.ComponentVersion == "" {
-		r.ComponentVersion = f.e.Attempt.Action.Agent.Component
-	}
+	f.versions(before.Pins, f.e.Attempt.Action.Agent.Component)
 	r.Gates = make(map[string]Verdict, len(d.Gates))
 	for _, g := range d.Gates {
 		r.Gates[g.Name] = g.Verdict
@@ -162,16 +168,31 @@ func (f *fold) describe(d *Decision, before State, after Path) {
 	r.reviewed(before, after, f.now, f.contract.Expiry)
 }
 
+// versions fills in what was in force: the pins, else the bundle and the
+// component itself.
+func (f *fold) versions(pins map[string]string, component string) {
+	r := &f.rec
+	r.ContextVersion, r.RuleVersion, r.ComponentVersion = pins["context"], pins["rule"], pins["component"]
+	if r.RuleVersion == "" {
+		r.RuleVersion = f.policy.Bundle().Digest
+	}
+	if r.ComponentVersion == "" {
+		r.ComponentVersion = component
+	}
+}
+
 // reviewed says where the review of the path stands.
 func (r *Record) reviewed(before State, after Path, now int64, expiry Expiry) {
 	switch {
 	case before.Path.Approval != nil:
 		r.ReviewOutcome = Approved
 		if n := len(before.Path.Approval.Votes); n > 0 {
-			r.Reviewer = &before.Path.Approval.Votes[n-1].Reviewer
+			name := before.Path.Approval.Votes[n-1].Reviewer
+			r.Reviewer = &name
 		}
 	case before.Rejection != nil:
-		r.ReviewOutcome, r.Reviewer = RejectedRequest, &before.Rejection.Reviewer
+		name := before.Rejection.Reviewer
+		r.ReviewOutcome, r.Reviewer = RejectedRequest, &name
 	case after.Request == nil:
 	case after.Request.Status == Pending && !after.Request.Current(now, before.Settings, expiry):
 		r.ReviewOutcome = TimedOut
@@ -189,10 +210,12 @@ func (p *Path) describe(rejected *Rejection) string {
 		return "failed"
 	case p.Approval != nil:
 		return "approved"
+	case p.Released != 0 && (p.Request == nil || p.Released > p.Request.Seq):
+		return "released"
+	case p.Request != nil && p.Request.Status == Approved:
+		return "open" // the approval does not stand any more
 	case p.Request != nil && p.Request.Status != NoRequest:
 		return p.Request.Status.String()
-	case p.Released != 0:
-		return "released"
 	}
 	return "open"
 }
@@ -206,11 +229,16 @@ func (f *fold) engage() {
 	if v, asked := s.Settings["eligible"]; !asked && f.contract.Components == nil || asked && v != true {
 		eligible = false
 	}
-	f.rec.ComponentVersion, f.rec.RuleVersion = e.Component, f.policy.Bundle().Digest
+	f.versions(s.Pins, e.Component)
+	f.rec.ComponentVersion = e.Component
+	f.rec.StateBefore = s.Path.describe(s.Rejection)
+	f.rec.StateAfter = f.rec.StateBefore
+	f.rec.RetryLeft = max(0, f.contract.RetryBudget-s.Path.Retries)
 	f.rec.Gates = map[string]Verdict{Eligibility: Fail}
 	switch {
 	case eligible:
 		f.rec.Transition, f.rec.Gates[Eligibility] = ExecuteComponent, Pass
+		f.remember(f.e.TraceID, Agent{Component: e.Component})
 	case f.otherFor(e):
 		f.rec.Transition = Switch
 	default:

@@ -305,6 +305,7 @@ func (j *judgement) answer() {
 	}
 	d.Reason = sentence(j)
 	d.needs = j.needs()
+	d.approved = j.approved
 }
 
 // allPass is the join: conjunction over every applicable gate. An empty list

@@ -38,6 +38,7 @@ type Decision struct {
 
 	// answered is the cause behind Cause, and flags what the transition rule saw.
 	answered Cause
+	approved bool
 	flags    Flags
 	needs    []Need
 }

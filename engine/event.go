@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // Op is what an event does to the evidence state. One vocabulary serves live
 // use, journal entries and episodes. The zero value is no operation and changes
 // nothing.
@@ -136,6 +138,12 @@ type ReviewEvent struct {
 	Signed  bool     // the signature was verified
 	// Signature is over what was reviewed, opaque here.
 	Signature string
+}
+
+// Outcomes lists what an event may say of its outcome to an authority rule: of a
+// review, of evidence, of a result, or nothing.
+func Outcomes() []string {
+	return slices.Concat([]string{""}, reviewOutcomeNames[1:], []string{"pass", "fail", "unknown"}, resultNames[1:])
 }
 
 // RejectionCodes lists the codes a rejection may carry.

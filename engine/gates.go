@@ -115,7 +115,9 @@ func (j *judgement) reviewDue() bool { return j.d.Boundary == RequireReview && !
 
 // released reports whether the path ran already and may not run again.
 func (j *judgement) released() bool {
-	return j.contract.Calls != DecideAnew && j.tool.Effect != Read && j.in.State.Path.Released != 0
+	// A call that failed is RESOLUTION's question, not a second run of one that
+	// is done.
+	return j.contract.Calls != DecideAnew && j.tool.Effect != Read && j.in.State.Path.Released != 0 && j.in.State.Path.Failure == nil
 }
 
 func (j *judgement) deadlinePast() (past, ok bool) {
@@ -179,6 +181,9 @@ func (j *judgement) current(name, path string, rule RecordRule, e Evidence, kind
 	var fails []Reason
 	fail := func(code, text string, f ...Fact) {
 		fails = append(fails, reason(kind+"_"+code, fmt.Sprintf("%s %q %s", kind, name, text), f...))
+	}
+	if pinned := (Agent{Component: j.in.State.Pins["component"]}); j.in.Action.Agent.Is(e.By) || pinned.Is(e.By) {
+		fail("self_attested", "comes from the agent or component that it is about", NewFact(path+"/by", e.By))
 	}
 	if e.Status != Pass {
 		fail("failed", "did not pass", NewFact(path+"/status", e.Status.String()))

@@ -99,7 +99,6 @@ func TestI1TheAgentTheEnforcementPointNamesIsTheAgent(t *testing.T) {
 }
 
 func TestI1AnAgentWithSpacesInItsIDIsRecognised(t *testing.T) {
-	t.Skip("reported: Agent.Is trims the name but not the agent's own id, so an agent whose id ends or starts with a space (printable ASCII, hence legal) approves its own call")
 	for _, id := range []string{"agent x ", " agent", "agent "} {
 		l := newLife(t)
 		l.attempt(0, byAgent(Agent{ID: id}))
@@ -111,18 +110,16 @@ func TestI1AnAgentWithSpacesInItsIDIsRecognised(t *testing.T) {
 }
 
 func TestI1AnAgentDoesNotSetSettingsForAll(t *testing.T) {
-	t.Skip("reported: settings with an empty trace meet no agents in selfServing, so with authority.may true the agent sets capacity, eligible, scope for its own task by setting them for all")
 	l := newLife(t)
 	l.set(0, "eligible", nil)
 	l.attempt(0)
-	rec := l.do(Event{Op: OpSettings, Time: 1, By: Identity{Name: agentID, Role: "operator"}, Settings: map[string]any{"capacity": 1000.0}})
+	rec := l.do(Event{Op: OpSettings, Time: 1, By: Identity{Name: agentID}, Settings: map[string]any{"capacity": 1000.0}})
 	if rec.Invalid == "" {
 		t.Error("the agent set a setting that its own task reads")
 	}
 }
 
 func TestI1AnAgentDoesNotRevokeItsRejectionThroughAnotherTrace(t *testing.T) {
-	t.Skip("reported: a rejection binds a call in every trace, but selfServing looks only at the agents of the event's trace: the rejected agent revokes under a fresh trace_id, and the call is allowed in its own")
 	l := newLife(t)
 	l.attempt(0)
 	l.review(1, "ada", Reject)
@@ -134,7 +131,6 @@ func TestI1AnAgentDoesNotRevokeItsRejectionThroughAnotherTrace(t *testing.T) {
 }
 
 func TestI1AnAgentDoesNotPrepareItsTaskBeforeItsFirstCall(t *testing.T) {
-	t.Skip("reported: agents are known only once they have proposed: before its first attempt the agent may submit the evidence that its call needs (Evidence.By is kept and never looked at); EVIDENCE and CONTEXT should fail for a record by the actor (self_attested)")
 	l := newLife(t)
 	l.do(Event{Op: OpEvidence, By: Identity{Name: agentID, Role: "pep"}, Evidence: Evidence{Name: "ci", Status: Pass}})
 	l.p.edit(toolNote, func(t *Tool) { t.Requires.Evidence = []string{"ci"} })
@@ -144,7 +140,6 @@ func TestI1AnAgentDoesNotPrepareItsTaskBeforeItsFirstCall(t *testing.T) {
 }
 
 func TestI1AnEngagedComponentDoesNotReviewItsTask(t *testing.T) {
-	t.Skip("reported: engage remembers nothing, so a component that was run in the trace without being named in an action's agent may approve there")
 	l := newLife(t)
 	l.do(Event{Op: OpEngage, Engage: Engagement{"drafter@1", "draft"}})
 	l.attempt(1)
@@ -152,20 +147,17 @@ func TestI1AnEngagedComponentDoesNotReviewItsTask(t *testing.T) {
 }
 
 func TestI1AComponentDoesNotEngageItself(t *testing.T) {
-	t.Skip("reported: selfServing does not compare the identity with the component that is to be engaged")
 	l := newLife(t)
 	l.invalid(l.do(Event{Op: OpEngage, By: Identity{Name: "drafter@1"}, Engage: Engagement{"drafter@1", "draft"}}), "self_serving")
 }
 
 func TestI1ACriticDoesNotReviewWhatItScored(t *testing.T) {
-	t.Skip("reported: the critic's component is a learned component too, and is not among those that may not review")
 	l := newLife(t)
 	l.attempt(0, func(a *Attempt) { a.Action.Critic = &Critic{new(1.0), "critic@1"} })
 	l.invalid(l.review(1, "critic@1", Approve), "self_serving")
 }
 
 func TestI1ACallOfAnUnknownAgentIsNotApproved(t *testing.T) {
-	t.Skip("reported: agent is optional in an action; where it is absent nobody can be told from the agent, and anybody approves (unknown should not allow: invalid_review, agent_unknown)")
 	l := newLife(t)
 	l.attempt(0, byAgent(Agent{}))
 	l.review(1, "ada", Approve)
@@ -175,7 +167,6 @@ func TestI1ACallOfAnUnknownAgentIsNotApproved(t *testing.T) {
 }
 
 func TestI1AnAuthorDoesNotMoveThePinThatNamesThem(t *testing.T) {
-	t.Skip("reported: with authority.may true the author moves the pin that contract.author names, has the call asked for again and approves it; a change of that pin by the identity it names (or names next) should be self_serving")
 	l := newLife(t)
 	l.do(Event{Op: OpChange, By: Identity{Name: writer}, Pins: map[string]string{"author": "somebody"}})
 	l.attempt(1)
@@ -186,7 +177,6 @@ func TestI1AnAuthorDoesNotMoveThePinThatNamesThem(t *testing.T) {
 }
 
 func TestI1ANameOfSpacesIsNobody(t *testing.T) {
-	t.Skip("reported: only the empty name is nobody; a name of white space reviews")
 	l := newLife(t)
 	l.attempt(0)
 	l.invalid(l.review(1, "  ", Approve), "identity_missing")

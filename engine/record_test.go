@@ -108,7 +108,7 @@ func TestTheRecordOfAFailureAndItsRetry(t *testing.T) {
 	holdRecord(t, "retry", small(3), recordWant{"failed", "failed", Retry, 0, "", false, "nil", NoRequest})
 	holdRecord(t, "budget spent", small(4), recordWant{"failed", "failed", Stop, 0, "", false, "nil", NoRequest})
 	l.fail(5, false, true)
-	holdRecord(t, "resolved", small(6), recordWant{"released", "released", Act, 0, task + "/k1", false, "nil", NoRequest})
+	holdRecord(t, "resolved", small(6), recordWant{"open", "released", Act, 0, task + "/k1", false, "nil", NoRequest})
 }
 
 func TestTheRecordWithoutPinsNamesBundleAndComponent(t *testing.T) {
@@ -145,7 +145,6 @@ func TestNobodyReviewedIsNotApproval(t *testing.T) {
 }
 
 func TestTheRecordDoesNotCallAVoidApprovalApproved(t *testing.T) {
-	t.Skip("reported: Record.reviewed and Path.describe look at the stored approval, not at whether it stands: expired, moved facts or a moved pin still read `approved` by ada beside transition escalate")
 	for name, void := range map[string]func(*life) Record{
 		"expired":     func(l *life) Record { return l.attempt(20) },
 		"moved facts": func(l *life) Record { return l.attempt(3, facts("sha256:f2")) },
@@ -162,7 +161,6 @@ func TestTheRecordDoesNotCallAVoidApprovalApproved(t *testing.T) {
 }
 
 func TestTheRecordSaysThatAReleaseUsedItsApproval(t *testing.T) {
-	t.Skip("reported: after a release that used up its approval the path still has Request.Status approved, so state_after is `approved` and not `released`")
 	l := newLife(t)
 	l.approved(1)
 	if r := l.attempt(2); r.StateAfter != "released" {
@@ -171,7 +169,6 @@ func TestTheRecordSaysThatAReleaseUsedItsApproval(t *testing.T) {
 }
 
 func TestTheRecordOfAnEngagementIsWhole(t *testing.T) {
-	t.Skip("reported: engage fills component, rule (always the digest, where an attempt gives the pin), gates and transition, but not context_version, state_before, state_after, retry_left")
 	l := newLife(t)
 	r := l.do(Event{Op: OpEngage, Engage: Engagement{"planner@3", "plan"}})
 	if r.ContextVersion != "x1" || r.RuleVersion != "r1" || r.StateBefore == "" || r.StateAfter == "" || r.RetryLeft != 1 {
@@ -180,7 +177,6 @@ func TestTheRecordOfAnEngagementIsWhole(t *testing.T) {
 }
 
 func TestTheRecordOfAReusedCallIDIsWhole(t *testing.T) {
-	t.Skip("reported: the record of an attempt refused for its call id has no input hash, gates, versions or retry_left")
 	l := newLife(t)
 	l.attempt(0)
 	r := l.attempt(1, callHash("sha256:c2"))

@@ -48,11 +48,11 @@ func (f *fold) review() {
 // approve adds a vote, and finishes the request when there are enough.
 func (f *fold) approve(path *Path, next *Request, s *State) {
 	by := f.e.By
-	if slices.ContainsFunc(next.Votes, func(v Vote) bool { return v.Reviewer == by.Name }) {
+	if slices.ContainsFunc(next.Votes, func(v Vote) bool { return SamePerson(v.Reviewer, by.Name) }) {
 		f.refuse("voted_already", fmt.Sprintf("%s has approved this request already", by.Name))
 		return
 	}
-	vote := Vote{Reviewer: by.Name, Role: by.Role, Time: f.now, Gates: f.e.Review.Gates, Note: f.e.Review.Note, Seq: Self}
+	vote := Vote{Reviewer: by.Name, Role: by.Role, Time: f.now, Gates: slices.Clone(f.e.Review.Gates), Note: f.e.Review.Note, Seq: Self}
 	next.Votes = append(slices.Clone(next.Votes), vote)
 	if len(next.Votes) < max(1, next.Required) {
 		path.Request = next
@@ -89,7 +89,11 @@ func (f *fold) reject(path *Path, next *Request, s *State) {
 	if code == "" {
 		code = "other"
 	}
-	f.w.Rejections[f.e.Call] = &Rejection{Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins}
+	before := (*Rejection)(nil)
+	if r, ok := f.view.Rejection(f.e.Call); ok {
+		before = &r
+	}
+	f.w.Rejections[f.e.Call] = &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins}
 	f.complete(path, next)
 }
 

@@ -48,6 +48,7 @@ type Path struct {
 	Approval  *Approval // granted by enough reviewers; nil until then
 	Failure   *Failure  // an unresolved failure; nil when there is none
 	Retries   int       // spent so far
+	Reported  bool      // whether a result of the release came
 	Released  uint64    // seq of the entry that released the call; 0 if none stands
 	ChangedAt uint64    // seq of the last real change of one of its own pins
 }
@@ -124,6 +125,9 @@ type Rejection struct {
 	Reviewer string
 	Code     string
 	Pins     map[string]string // the pins it was made under
+	// Before is the rejection of the same call, in another trace, that stood when
+	// this one was made; or nil.
+	Before *Rejection
 }
 
 // Failure is an unresolved failure on a path.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Record is what one event came to. An attempt and an engagement carry every
@@ -216,6 +217,11 @@ func (f *fold) refuse(code, text string, facts ...Fact) {
 
 // admitted holds the event to I1 and then to the bundle's authority rule.
 func (f *fold) admitted() bool {
+	if f.e.Op == OpSettings && f.e.TraceID == "" && f.e.By.Role != "operator" && f.e.By.Role != "pep" {
+		// Nobody can tell whether a task of theirs is among all traces.
+		f.refuse("settings_for_all", "settings for every trace come from operators and the enforcement point")
+		return false
+	}
 	if code := f.selfServing(); code != "" {
 		f.refuse(code, fmt.Sprintf("%s may not do this to its own call", f.e.By.Name), NewFact("/by", f.e.By.Name))
 		return false
@@ -256,17 +262,45 @@ func (f *fold) agent() Agent {
 // An identity without a name is nobody and may do nothing.
 func (f *fold) selfServing() string {
 	by := f.e.By.Name
-	if by == "" {
+	if strings.TrimSpace(by) == "" {
 		return "identity_missing"
 	}
-	pins := f.state().Pins
-	for _, a := range append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: pins["component"]}) {
+	for _, a := range f.interested() {
 		if a.Is(by) {
 			return "self_serving"
 		}
 	}
-	judging := f.e.Op == OpReview && f.e.Review.Outcome != Revoke
-	if judging && f.contract.Author != "" && by == pins[f.contract.Author] {
+	return f.authorActs(by)
+}
+
+// interested lists everybody who has a part in the call of the event: whoever
+// proposed in its trace, whoever proposed the call where it was rejected, and
+// the pinned component.
+func (f *fold) interested() []Agent {
+	out := append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: f.state().Pins["component"]},
+		Agent{Component: f.e.Engage.Component})
+	if r, ok := f.view.Rejection(f.e.Call); ok && f.e.Call != "" {
+		there := f.view.Trace(r.Trace)
+		out = append(append(out, there.Agents...), f.view.Path(r.Trace, f.e.Call).Agent, Agent{Component: there.Pins["component"]})
+	}
+	return out
+}
+
+// authorActs keeps an author from judging what is theirs, and from moving the
+// pin that says so.
+func (f *fold) authorActs(by string) string {
+	pin := f.contract.Author
+	if pin == "" {
+		return ""
+	}
+	author := f.state().Pins[pin]
+	if next, moves := f.e.Pins[pin]; f.e.Op == OpChange && moves && (SamePerson(by, author) || SamePerson(by, next)) {
+		return "author_moves_pin"
+	}
+	switch judging := f.e.Op == OpReview && f.e.Review.Outcome != Revoke; {
+	case judging && author == "":
+		return "author_unknown"
+	case judging && SamePerson(by, author):
 		return "author_reviews"
 	}
 	return ""
@@ -350,13 +384,17 @@ func (f *fold) evidence() {
 		f.refuse("unknown_evidence", fmt.Sprintf("the contract has no evidence %q", e.Name))
 		return
 	}
-	e.Seq, e.Time, e.By = Self, f.now, f.e.By.Name
+	e.Seq, e.Time, e.By, e.Pins = Self, f.now, f.e.By.Name, maps.Clone(e.Pins)
 	f.w.Evidence = append(f.w.Evidence, EvidenceWrite{f.e.TraceID, f.e.Call, e})
 }
 
 // failure sets or resolves the failure of a path; the budget is not refilled.
 func (f *fold) failure() {
 	path := f.path()
+	if path.Failure != nil && path.Reported && !f.e.Failure.Active {
+		// The run that failed is dealt with, so the call may be proposed again.
+		path.Released, path.Reported = 0, false
+	}
 	path.Failure = nil
 	if f.e.Failure.Active {
 		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Failure.Recoverable}
@@ -372,10 +410,15 @@ func (f *fold) result() {
 		f.refuse("not_released", "the call was not released, so nothing can have become of it")
 		return
 	}
+	if f.e.Result.Status == NotRun && path.Reported {
+		f.refuse("reported_before", "it was reported before that the call ran")
+		return
+	}
 	switch f.e.Result.Status {
 	case ResultOK:
-		path.Failure = nil
+		path.Failure, path.Reported = nil, true
 	case ResultError:
+		path.Reported = true
 		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Result.Recoverable}
 	case NotRun:
 		path.Released = 0

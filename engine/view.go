@@ -141,11 +141,14 @@ func settingOf(v View, trace, name string, first any) any {
 // above it moved after it was made. What the contract starts with was made
 // before everything.
 func currentEvidence(c *Contract, v View, trace, call, name string, traceChanged, pathChanged uint64) (Evidence, bool) {
-	if e, ok := v.Evidence(trace, call, name); ok && call != "" {
-		return e, e.Seq > pathChanged
-	}
-	if e, ok := v.Evidence(trace, "", name); ok {
-		return e, e.Seq > traceChanged
+	own, ofPath := v.Evidence(trace, call, name)
+	ofPath = ofPath && call != ""
+	all, ofTrace := v.Evidence(trace, "", name)
+	switch {
+	case ofPath && (!ofTrace || own.Seq > all.Seq):
+		return own, own.Seq > pathChanged
+	case ofTrace:
+		return all, all.Seq > traceChanged
 	}
 	status, ok := c.Start.Evidence[name]
 	return Evidence{Name: name, Status: status}, ok && traceChanged == 0
@@ -176,8 +179,11 @@ func standingRejection(c *Contract, v View, call string) *Rejection {
 	if slices.Contains(c.RejectionVoid, BindPins) {
 		// What voids it is the movement of the pins it was made under, in its own
 		// trace: proposing the call in another trace is no way out.
-		if r.Seq <= max(v.Trace(r.Trace).ChangedAt, v.Path(r.Trace, call).ChangedAt) {
-			return nil
+		for r.Seq <= max(v.Trace(r.Trace).ChangedAt, v.Path(r.Trace, call).ChangedAt) {
+			if r.Before == nil {
+				return nil
+			}
+			r = *r.Before
 		}
 	}
 	return &r

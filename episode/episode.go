@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
@@ -124,6 +125,8 @@ func (e *event) resolve(v engine.View, c *engine.Contract) error {
 	switch {
 	case e.Op == engine.OpAttempt:
 		return nil
+	case e.TraceID == "" && e.Op != engine.OpSettings:
+		return &action.Error{Pointer: e.pointer, Msg: "the event names no trace", Hint: errNoPath.Error()}
 	case e.CallID != "":
 		hash, ok := v.CallHash(e.TraceID, e.CallID)
 		if !ok && first != nil && e.CallID == first.CallID {
@@ -133,7 +136,7 @@ func (e *event) resolve(v engine.View, c *engine.Contract) error {
 			return &action.Error{Pointer: e.pointer + "/call", Msg: fmt.Sprintf("no call %q was proposed in trace %q before", e.CallID, e.TraceID)}
 		}
 		e.Call = hash
-	case first != nil && e.ofPath():
+	case first != nil && (e.ofPath() || e.movesPath(c)):
 		e.Call = first.CallHash
 	case e.ofPath():
 		return &action.Error{Pointer: e.pointer, Msg: "the event names no call", Hint: errNoPath.Error()}
@@ -145,6 +148,16 @@ func (e *event) resolve(v engine.View, c *engine.Contract) error {
 // Evidence, settings and pins are the trace's then.
 func (e *event) ofPath() bool {
 	return e.Op == engine.OpFailure || e.Op == engine.OpReview || e.Op == engine.OpResult
+}
+
+// movesPath reports whether a change moves a pin of a path.
+func (e *event) movesPath(c *engine.Contract) bool {
+	for name := range e.Pins {
+		if slices.Contains(c.PathPins, name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Result) add(rec engine.Record, e engine.Event) {

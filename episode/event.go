@@ -92,6 +92,15 @@ func (o *object) text(field string) string {
 	return s
 }
 
+// id reads an identifier, which is bound as in an action.
+func (o *object) id(field string) string {
+	s := o.text(field)
+	if len(s) > action.MaxID || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+		o.fail(field, "an id is at most 256 printable ASCII characters", "")
+	}
+	return s
+}
+
 func (o *object) boolean(field string, missing bool) bool {
 	v, ok := o.get(field)
 	if !ok {
@@ -125,7 +134,10 @@ func (o *object) texts(field string) (out []string) {
 
 // enum reads a text of an enumeration.
 func (o *object) enum(field string, into interface{ UnmarshalText([]byte) error }) {
-	if s := o.text(field); o.err == nil && s != "" {
+	if _, given := o.fields[field]; !given {
+		return
+	}
+	if s := o.text(field); o.err == nil {
 		if err := into.UnmarshalText([]byte(s)); err != nil {
 			o.fail(field, err.Error(), "")
 		}
@@ -137,11 +149,11 @@ func (o *object) at(field string) int64 {
 	v, _ := o.get(field)
 	switch v := v.(type) {
 	case float64:
-		if v == math.Trunc(v) && v >= 0 {
+		if v == math.Trunc(v) && v >= 0 && v < 1<<53 {
 			return int64(v)
 		}
 	case string:
-		if t, err := time.Parse(time.RFC3339, v); err == nil && t.Nanosecond() == 0 {
+		if t, err := time.Parse(time.RFC3339, v); err == nil && t.Nanosecond() == 0 && t.Unix() >= 0 {
 			return t.Unix()
 		}
 	}
@@ -176,20 +188,41 @@ func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
 	}
 	o.enum("op", &e.Op)
 	e.Time = o.at("t")
-	e.TraceID = o.text("trace_id")
+	e.TraceID = o.id("trace_id")
 	e.By = identity(o, "by")
-	e.CallID = o.text("call")
+	e.CallID = o.id("call")
 	read := map[engine.Op]func(*object, *event, *engine.Contract){
 		engine.OpChange: readChange, engine.OpSettings: readSettings, engine.OpEvidence: readEvidence, engine.OpFailure: readFailure,
 		engine.OpEngage: readEngage, engine.OpAttempt: readAttempt, engine.OpReview: readReview, engine.OpResult: readResult,
 	}[e.Op]
+	if o.err != nil {
+		return e, o.err
+	}
 	if read == nil {
 		o.fail("op", fmt.Sprintf("an episode has no op %q", e.Op), engine.DidYouMean(e.Op.String(), engine.Ops()))
 		return e, o.err
 	}
+	o.withoutEffect(&e, c)
 	read(o, &e, c)
 	o.rest(nil)
 	return e, o.err
+}
+
+// withoutEffect reports fields that would change nothing of the event, and a
+// trace that is missing.
+func (o *object) withoutEffect(e *event, c *engine.Contract) {
+	ofTrace := e.Op == engine.OpAttempt || e.Op == engine.OpSettings || e.Op == engine.OpEngage
+	switch {
+	case ofTrace && e.CallID != "" && e.Op != engine.OpAttempt:
+		o.fail("call", fmt.Sprintf("%s is about a trace, not about a call", e.Op), "")
+	case e.Op == engine.OpAttempt && e.CallID != "":
+		o.fail("call", "an attempt names its call in its action", "")
+	case e.Op != engine.OpAttempt && e.Op != engine.OpSettings && e.TraceID == "" && c.DefaultAction == nil:
+		o.fail("", "the event names no trace", "the contract of this bundle has no default_action")
+	}
+	if by, given := o.fields["by"]; given && by == "" {
+		o.fail("by", "somebody is wanted", "leave by out for the trusted script")
+	}
 }
 
 // identity reads who did something, from the field that names it.
@@ -208,7 +241,9 @@ func identity(o *object, field string) engine.Identity {
 
 func readChange(o *object, e *event, c *engine.Contract) {
 	e.Pins = map[string]string{}
-	for name, v := range o.rest(slices.Concat(c.TracePins, c.PathPins)) {
+	pins := o.rest(slices.Concat(c.TracePins, c.PathPins))
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		v := pins[name]
 		s, ok := v.(string)
 		if !ok {
 			o.fail(name, "a pin is text", "")
@@ -221,7 +256,9 @@ func readChange(o *object, e *event, c *engine.Contract) {
 // readSettings reads settings of the kind that the contract starts with.
 func readSettings(o *object, e *event, c *engine.Contract) {
 	e.Settings = map[string]any{}
-	for name, v := range o.rest(slices.Sorted(maps.Keys(c.Start.Settings))) {
+	settings := o.rest(slices.Sorted(maps.Keys(c.Start.Settings)))
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		v := settings[name]
 		switch v.(type) {
 		case nil, bool, float64, string:
 		default:
@@ -255,7 +292,7 @@ func readEvidence(o *object, e *event, c *engine.Contract) {
 	if v, ok := o.get("pins"); ok {
 		pins := newObject(v, o.pointer+"/pins")
 		e.Evidence.Pins = map[string]string{}
-		for name := range pins.rest(slices.Concat(c.TracePins, c.PathPins)) {
+		for _, name := range slices.Sorted(maps.Keys(pins.rest(slices.Concat(c.TracePins, c.PathPins)))) {
 			e.Evidence.Pins[name] = pins.text(name)
 		}
 		if pins.err != nil && o.err == nil {
@@ -292,6 +329,9 @@ func readAttempt(o *object, e *event, c *engine.Contract) {
 	default:
 		o.fail("", "the attempt has no action", "the contract of this bundle has no default_action")
 	}
+	if e.TraceID != "" && e.TraceID != e.Attempt.Action.TraceID {
+		o.fail("trace_id", "the action is of another trace", "")
+	}
 }
 
 // factsHash is the digest that approvals are pinned to.
@@ -326,7 +366,9 @@ func readReview(o *object, e *event, _ *engine.Contract) {
 		o.fail("outcome", "a review approves, rejects, returns or revokes", "")
 	}
 	if _, ok := o.get("reviewer"); ok {
-		e.By = identity(o, "reviewer")
+		if e.By = identity(o, "reviewer"); e.By.Name == script.Name {
+			o.fail("reviewer", "a reviewer needs a name", "")
+		}
 	}
 	e.Review.Code, e.Review.Note, e.Review.Gates = o.text("code"), o.text("note"), o.texts("gates")
 	if code := e.Review.Code; code != "" && !slices.Contains(engine.RejectionCodes(), code) {
@@ -338,5 +380,8 @@ func readReview(o *object, e *event, _ *engine.Contract) {
 func readResult(o *object, e *event, _ *engine.Contract) {
 	o.require("status")
 	o.enum("status", &e.Result.Status)
+	if e.Result.Status == engine.NoResult {
+		o.fail("status", "a result is ok, error or not_run", "")
+	}
 	e.Result.Recoverable = o.boolean("recoverable", true)
 }

@@ -45,7 +45,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"misspelt op", `{"t":0,"op":"atempt"}`, "/events/0/op", `did you mean "attempt"`},
 		{"op in another case", `{"t":0,"op":"Attempt"}`, "/events/0/op", `did you mean "attempt"`},
 		{"op none", `{"t":0,"op":"none"}`, "/events/0/op", "no op"},
-		{"empty op", `{"t":0,"op":""}`, "/events/0/op", "no op"},
+		{"empty op", `{"t":0,"op":""}`, "/events/0/op", "unknown op"},
 		{"op that episodes do not have", `{"t":0,"op":"checkpoint"}`, "/events/0/op", "no op"},
 		{"op is a number", `{"t":0,"op":1}`, "/events/0/op", "text"},
 		{"unknown field", `{"t":0,"op":"attempt","zzz":1}`, "/events/0/zzz", "unknown field"},
@@ -93,7 +93,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"task is a number", `{"t":0,"op":"engage","component":"m1","task":1}`, "/events/0/task", "text"},
 
 		{"review without outcome", `{"t":0,"op":"review","reviewer":"a"}`, "/events/0", "outcome"},
-		{"empty outcome", `{"t":0,"op":"review","outcome":"","reviewer":"a"}`, "/events/0/outcome", "approves"},
+		{"empty outcome", `{"t":0,"op":"review","outcome":"","reviewer":"a"}`, "/events/0/outcome", "unknown review outcome"},
 		{"outcome none", `{"t":0,"op":"review","outcome":"none","reviewer":"a"}`, "/events/0/outcome", "approves"},
 		{"misspelt outcome", `{"t":0,"op":"review","outcome":"aprove","reviewer":"a"}`, "/events/0/outcome", `did you mean "approve"`},
 		{"reviewer is null", `{"t":0,"op":"review","outcome":"approve","reviewer":null}`, "/events/0/reviewer", "text"},
@@ -272,7 +272,7 @@ func TestACallThatWasNotProposedBeforeIsAnError(t *testing.T) {
 	}
 	noDefault := variant(t, in("\ndefault_action:\n  trace_id: branch\n  call_id: merge\n  agent: {id: merge-agent}\n  tool: merge\n  arguments: {branch: main, change: head}\n  confidence: 1\n", "\n"))
 	for _, op := range []string{`"op":"failure","active":true`, `"op":"review","outcome":"revoke"`, `"op":"result","status":"ok"`} {
-		bad = runError(t, noDefault, `{"t":0,`+op+`}`)
+		bad = runError(t, noDefault, `{"t":0,"trace_id":"branch",`+op+`}`)
 		if bad.Pointer != "/events/0" || !strings.Contains(bad.Error(), "names no call") {
 			t.Errorf("%s: got %v at %s", op, bad, bad.Pointer)
 		}
@@ -324,7 +324,6 @@ func TestTheLogOfASmallLife(t *testing.T) {
 // Reported.
 
 func TestATimeBeyondWhatAClockHoldsIsRefused(t *testing.T) {
-	t.Skip("reported: object.at converts any whole float64 to int64: t = 1e19 becomes a time before all others on amd64 and the last one on arm64; refuse beyond 2^53")
 	for _, at := range []string{"1e19", "1e300", "9007199254740994"} {
 		if bad := problem(t, small(t), `{"id":"e","events":[{"t":`+at+`,"op":"attempt"}]}`); bad == nil || bad.Pointer != "/events/0/t" {
 			t.Errorf("t = %s: %v", at, bad)
@@ -336,7 +335,6 @@ func TestATimeBeyondWhatAClockHoldsIsRefused(t *testing.T) {
 }
 
 func TestAnEmptyEnumIsRefused(t *testing.T) {
-	t.Skip("reported: object.enum takes empty text for absent, so status \"\" is unknown evidence or no result, and result `none` is accepted; section 14: unknown enum values are errors")
 	for _, event := range []string{`{"t":0,"op":"evidence","name":"ci","status":""}`, `{"t":0,"op":"result","status":""}`, `{"t":0,"op":"result","status":"none"}`} {
 		if problem(t, small(t), `{"id":"e","events":[`+event+`]}`) == nil {
 			t.Errorf("%s is accepted", event)
@@ -345,7 +343,6 @@ func TestAnEmptyEnumIsRefused(t *testing.T) {
 }
 
 func TestAnEmptyReviewerIsNotTheScript(t *testing.T) {
-	t.Skip("reported: identity takes an empty name for a missing one, so reviewer \"\" with qualified true approves as the trusted script")
 	for _, event := range []string{`{"t":0,"op":"review","outcome":"approve","reviewer":"","qualified":true}`, `{"t":0,"op":"failure","active":true,"by":""}`} {
 		if problem(t, small(t), `{"id":"e","events":[`+event+`]}`) == nil {
 			t.Errorf("%s is accepted", event)
@@ -354,7 +351,6 @@ func TestAnEmptyReviewerIsNotTheScript(t *testing.T) {
 }
 
 func TestAFieldThatHasNoEffectIsRefused(t *testing.T) {
-	t.Skip("reported: every op takes call and trace_id; an attempt ignores both, even beside an action of another trace, and settings and engage ignore call")
 	for _, event := range []string{`{"t":0,"op":"attempt","call":"nonsense"}`, with(0, merge("one", "k", 1), `,"trace_id":"two"`), `{"t":0,"op":"settings","scope":true,"call":"merge"}`, `{"t":0,"op":"engage","component":"m1","call":"merge"}`} {
 		if problem(t, small(t), `{"id":"e","events":[`+event+`]}`) == nil {
 			t.Errorf("%s is accepted", event)
@@ -363,7 +359,6 @@ func TestAFieldThatHasNoEffectIsRefused(t *testing.T) {
 }
 
 func TestATraceIDIsAnIdentifier(t *testing.T) {
-	t.Skip("reported: an event's trace_id, call, by and reviewer are any text, where an action's ids are at most 256 printable ASCII (section 9); NUL reaches the keys of the evidence state")
 	for _, id := range []string{"a\\u0000b", "ä", strings.Repeat("x", 257)} {
 		if problem(t, small(t), `{"id":"e","events":[{"t":0,"op":"settings","trace_id":"`+id+`"}]}`) == nil {
 			t.Errorf("trace_id %s is accepted", id)
@@ -372,7 +367,6 @@ func TestATraceIDIsAnIdentifier(t *testing.T) {
 }
 
 func TestAnEventWithoutATraceIsRefusedWhereThereIsNoDefault(t *testing.T) {
-	t.Skip("reported: without a default_action, evidence and change that name no trace are written to the trace \"\", which no call ever reads: a file that seems to give evidence gives none, and exits 0")
 	for _, event := range []string{`{"t":0,"op":"evidence","name":"ci","status":"pass"}`, `{"t":0,"op":"change","rule":"r2"}`, `{"t":0,"op":"engage","component":"m1"}`} {
 		if problem(t, withPathPins(), `{"id":"e","events":[`+event+`]}`) == nil {
 			t.Errorf("%s is accepted", event)
@@ -381,7 +375,6 @@ func TestAnEventWithoutATraceIsRefusedWhereThereIsNoDefault(t *testing.T) {
 }
 
 func TestAPathPinOfAnEventThatNamesNoCallIsTheDefaultActions(t *testing.T) {
-	t.Skip("reported: section 5 says that an event which names no call means the default action's path; change takes it for the trace, and a path pin becomes invalid_change, which no log shows")
 	b := variant(t, in("trace: [commit, base, policy, component, input, pusher]\n  path: []", "trace: [commit, base, policy, component, pusher]\n  path: [input]"))
 	r := play(t, b, ci(0), attempt(1), review(2, "ada", "approve"), pin(3, "input", "i2"), attempt(4))
 	if r.Records[3].Invalid != "" || names(r.Transitions) == "escalate act" {
@@ -390,7 +383,6 @@ func TestAPathPinOfAnEventThatNamesNoCallIsTheDefaultActions(t *testing.T) {
 }
 
 func TestTheFirstOfTwoErrorsIsAlwaysTheSame(t *testing.T) {
-	t.Skip("reported: readChange, readSettings and evidence pins range over a map, so which of two bad fields is named changes from run to run")
 	for _, event := range []string{`{"t":0,"op":"change","base":1,"commit":2,"input":3,"policy":4}`, `{"t":0,"op":"settings","capacity":"1","scope":1,"queue":"2","eligible":3}`, `{"t":0,"op":"evidence","name":"ci","status":"pass","pins":{"base":1,"commit":2,"input":3,"policy":4}}`} {
 		first := problem(t, small(t), `{"id":"e","events":[`+event+`]}`)
 		for range 50 {

@@ -22,15 +22,31 @@ import (
 // everybody lets everybody do everything.
 var everybody = edit{authorityFile, "", "package conjunct.authority\n\n# METADATA\n# title: Everybody may do everything\n# custom:\n#   id: everybody\nmay := true\n"}
 
-// names says one transition for every cause.
+// always names one transition for every cause.
 func always(transition string) edit {
 	return edit{nextFile, "", fmt.Sprintf("package conjunct.transition\n\n# METADATA\n# title: Always %s\n# custom:\n#   id: always\nnext := {\"transition\": %q}\n", transition, transition)}
 }
 
-// hostile bundles that load: no floor, every class executes, one transition.
+// hostileBundle lets everybody do everything and names one transition.
 func hostileBundle(t testing.TB, transition string, more ...edit) *bundle.Bundle {
 	t.Helper()
 	return variant(t, append([]edit{everybody, always(transition)}, more...)...)
+}
+
+// hostileBundles has one of them for each transition, read once.
+var hostileBundles = struct {
+	sync.Mutex
+	read map[string]*bundle.Bundle
+}{read: map[string]*bundle.Bundle{}}
+
+func naming(t testing.TB, transition string) *bundle.Bundle {
+	t.Helper()
+	hostileBundles.Lock()
+	defer hostileBundles.Unlock()
+	if hostileBundles.read[transition] == nil {
+		hostileBundles.read[transition] = hostileBundle(t, transition)
+	}
+	return hostileBundles.read[transition]
 }
 
 var allTransitions = []string{"stop", "defer", "escalate", "verify", "retry", "switch", "execute", "act"}
@@ -58,7 +74,7 @@ func everyAttack(t int, by string) []string {
 func TestI1AHostileAgentUnderAHostileBundle(t *testing.T) {
 	identities := []string{"merge-agent", "Merge-Agent", " merge-agent", "merge-agent ", "m1", "M1"}
 	for _, transition := range allTransitions {
-		b := hostileBundle(t, transition)
+		b := naming(t, transition)
 		for _, by := range identities {
 			events := slices.Concat([]string{attempt(0)}, everyAttack(0, by), []string{attempt(1)}, everyAttack(1, by), []string{failure(2, true), ci(2), attempt(2), attempt(2)}, everyAttack(3, by), []string{attempt(4), attempt(4)})
 			r := play(t, b, events...)
@@ -108,7 +124,7 @@ func TestI1AReleaseIsReplayed(t *testing.T) {
 }
 
 func TestI1TheAuthorUnderAHostileBundle(t *testing.T) {
-	b := hostileBundle(t, "escalate")
+	b := naming(t, "escalate")
 	for _, outcome := range []string{"approve", "reject", "return"} {
 		r := play(t, b, ci(0), attempt(1), review(2, "author", outcome), attempt(3))
 		if len(r.Log.InvalidReview) != 1 || names(r.Transitions) != "escalate escalate" {
@@ -121,7 +137,7 @@ func TestI1TheAuthorUnderAHostileBundle(t *testing.T) {
 // refused, late, rejected or without a reviewer does not run.
 func TestI2AndI4UnderEveryTransition(t *testing.T) {
 	for _, transition := range allTransitions {
-		b := hostileBundle(t, transition)
+		b := naming(t, transition)
 		for name, events := range map[string][]string{
 			"no checks":       {attempt(1)},
 			"checks failed":   {`{"t":0,"op":"evidence","name":"ci","status":"fail"}`, attempt(1)},
@@ -159,7 +175,7 @@ func TestI2AndI4UnderEveryTransition(t *testing.T) {
 // What nothing holds back is permitted, so that the tests above show something.
 func TestAHostileBundlePermitsWhatNothingHoldsBack(t *testing.T) {
 	for _, transition := range allTransitions {
-		r := play(t, hostileBundle(t, transition), ci(0), set(0, "review_required", "false"), attempt(1))
+		r := play(t, naming(t, transition), ci(0), set(0, "review_required", "false"), attempt(1))
 		if names(r.Transitions) != "act" {
 			t.Errorf("next %s: %s, want act", transition, names(r.Transitions))
 		}
@@ -230,7 +246,7 @@ func TestAnEpisodeFoldsToTheSameBytesEachTime(t *testing.T) {
 	bundles := []*bundle.Bundle{
 		load(t, "protected-branch"),
 		variant(t, in("queue: setting", "queue: counted"), in("calls: decide_anew", "calls: once"), in("required: 1", "required: 2\ncounters: {a: {tools: [merge]}, b: {tools: [merge], by: branch}, c: {tools: [merge], window: 3}}")),
-		hostileBundle(t, "escalate"),
+		naming(t, "escalate"),
 	}
 	for _, b := range bundles {
 		for _, text := range someEpisodes(t, 60) {

@@ -5,7 +5,8 @@ import "github.com/conjunct-project/conjunct/engine"
 // WriteEvent is an event in the form that ReadEvent reads, as plain values. An
 // attempt is written without its action.
 func WriteEvent(e engine.Event) map[string]any {
-	out := map[string]any{"op": e.Op.String(), "t": float64(e.Time), "by": e.By.Name, "role": e.By.Role, "qualified": e.By.Qualified}
+	out := map[string]any{"op": e.Op.String(), "t": float64(e.Time), "role": e.By.Role, "qualified": e.By.Qualified}
+	text(out, "by", e.By.Name)
 	text(out, "trace_id", e.TraceID)
 	text(out, "call", e.CallID)
 	switch e.Op {

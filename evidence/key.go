@@ -2,14 +2,20 @@ package evidence
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
 
-// Keys are made of parts that end in NUL. Trace and call ids are printable
-// ASCII, so they hold none; an entity is any text and is quoted.
+// Keys are made of parts that end in NUL. Ids are printable ASCII and hold
+// none; a part that does, or that looks quoted, is quoted.
 func join(kind string, parts ...string) string {
 	n := len(kind) + 1
+	for i, p := range parts {
+		if strings.IndexByte(p, 0) >= 0 || strings.HasPrefix(p, `"`) {
+			parts[i] = strconv.Quote(p)
+		}
+	}
 	for _, p := range parts {
 		n += len(p) + 1
 	}
@@ -22,8 +28,7 @@ func join(kind string, parts ...string) string {
 }
 
 const (
-	clockKey  = "clock\x00"
-	writesKey = "writes\x00"
+	clockKey = "clock\x00"
 	// waitingList is the record that changes whenever the list below it does.
 	waitingList = "waiting\x00"
 )
@@ -36,7 +41,7 @@ func callKey(trace, id string) string             { return join("call", trace, i
 func rejectionKey(call string) string             { return join("rejection", call) }
 func waitingKey(k engine.PathKey) string          { return join("waiting", k.Trace, k.Call) }
 func counterKey(counter, entity string) string {
-	return join("counter", counter, strconv.Quote(entity))
+	return join("counter", counter, entity)
 }
 
 // member is the key of one element of a list, in the order of seq.

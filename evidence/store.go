@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-memdb"
 
@@ -45,7 +46,12 @@ func (i keyIndexer) PrefixFromArgs(args ...any) ([]byte, error) { return i.FromA
 
 // Store is the evidence state. It is safe for concurrent use: many readers, one
 // writer at a time.
-type Store struct{ db *memdb.MemDB }
+type Store struct {
+	db *memdb.MemDB
+	// applied counts what was ever applied, aborted batches included, so that no
+	// number stands for two values.
+	applied atomic.Uint64
+}
 
 // New returns an empty store.
 func New() *Store {
@@ -66,15 +72,13 @@ func (s *Store) Snapshot() *View { return newView(s.db.Txn(false)) }
 // Batch is a write transaction: events folded one after the other, all of them
 // kept or none. One batch is open at a time; Begin waits for the one before.
 type Batch struct {
-	txn  *memdb.Txn
-	next uint64
+	store *Store
+	txn   *memdb.Txn
 }
 
 // Begin opens a batch.
 func (s *Store) Begin() *Batch {
-	b := &Batch{txn: s.db.Txn(true)}
-	b.next = newView(b.txn).writes() + 1
-	return b
+	return &Batch{store: s, txn: s.db.Txn(true)}
 }
 
 // View reads the state with what the batch has written so far.
@@ -88,8 +92,7 @@ func (b *Batch) Abort() { b.txn.Abort() }
 
 // Apply writes what an event did. The writes must be stamped with their seq.
 func (b *Batch) Apply(w engine.Writes) error {
-	a := &applier{txn: b.txn, modified: b.next, view: newView(b.txn)}
-	b.next++
+	a := &applier{txn: b.txn, modified: b.store.applied.Add(1), view: newView(b.txn)}
 	// An equal clock is not written: it would make every decision that read it
 	// look out of date.
 	if r, ok := a.view.find(clockKey); !ok || r.value != w.Clock {
@@ -118,7 +121,6 @@ func (b *Batch) Apply(w engine.Writes) error {
 		a.put(member(list, c.Contribution.Seq), c.Contribution)
 		a.put(list, a.modified)
 	}
-	a.put(writesKey, a.modified)
 	return a.err
 }
 

@@ -67,14 +67,6 @@ func read[T any](v *View, key string) (T, bool) {
 	return value.(T), true
 }
 
-func (v *View) writes() uint64 {
-	r, ok := v.find(writesKey)
-	if !ok {
-		return 0
-	}
-	return r.value.(uint64)
-}
-
 func (v *View) Clock() int64 {
 	t, _ := read[int64](v, clockKey)
 	return t

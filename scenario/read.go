@@ -21,6 +21,10 @@ import (
 // are looked for, of those that exist.
 func Beside(bundleDir string) []string {
 	dir := filepath.Clean(bundleDir)
+	if absolute, err := filepath.Abs(dir); err == nil && (dir == "." || strings.HasPrefix(dir, "..") || filepath.Dir(dir) == ".") {
+		// The last elements of such a path do not name the directory and its parents.
+		dir = relative(absolute)
+	}
 	name, parent := filepath.Base(dir), filepath.Dir(dir)
 	candidates := []string{
 		filepath.Join(parent, "testdata", "scenarios", name),
@@ -36,6 +40,19 @@ func Beside(bundleDir string) []string {
 		}
 	}
 	return slices.Compact(out)
+}
+
+// relative is a path as seen from the working directory, where that is shorter
+// to read.
+func relative(absolute string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return absolute
+	}
+	if rel, err := filepath.Rel(wd, absolute); err == nil && filepath.IsLocal(rel) && rel != "." && filepath.Dir(filepath.Dir(rel)) != "." {
+		return rel
+	}
+	return absolute
 }
 
 // Policy is what a scenario's names are held against.
