@@ -495,7 +495,7 @@ func TestRegoTestsOfABundle(t *testing.T) {
 
 func TestLoadErrorListsAll(t *testing.T) {
 	err := &LoadError{Path: "b", Problems: []Problem{{File: "b/x", Row: 1, Col: 2, Message: "m"}, {File: "b/y", Message: "n", Hint: "h"}}}
-	if got, want := err.Error(), fmt.Sprint("b/x:1:2: m\nb/y: n (h)"); got != want {
+	if got, want := err.Error(), "b/x:1:2: m\nb/y: n (h)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -344,7 +344,7 @@ func TestNothingEscapesATest(t *testing.T) {
 	if f := p.Test(context.Background(), "g", nil); f.Verdict != engine.Unknown || code(f) != "evaluation_error" {
 		t.Errorf("no input: got %+v", f)
 	}
-	if f := p.Test(nil, "g", input("ping", nil)); f.Verdict != engine.Unknown || code(f) != "evaluation_error" { //nolint:staticcheck // hostile on purpose
+	if f := p.Test(context.Context(nil), "g", input("ping", nil)); f.Verdict != engine.Unknown || code(f) != "evaluation_error" {
 		t.Errorf("no context: got %+v", f)
 	}
 	if f := p.Test(context.Background(), "g", &engine.Input{}); f.Verdict != engine.Unknown || code(f) != "missing_value" {

@@ -92,13 +92,6 @@ func (p *fakePolicy) edit(tool string, change func(*Tool)) {
 	p.tools[tool] = t
 }
 
-// rule changes what the contract says of one evidence or context kind.
-func rule(rules map[string]RecordRule, kind string, change func(*RecordRule)) {
-	r := rules[kind]
-	change(&r)
-	rules[kind] = r
-}
-
 func defaultContract() *Contract {
 	return &Contract{
 		Threshold:   0.85,

@@ -263,9 +263,7 @@ func TestTheIndexByToolLosesNothing(t *testing.T) {
 			for _, cl := range residual {
 				// One clause at a time, under a path that no index knows.
 				alone := floors.NewClauses([]rego.Clause{unindexed(cl)}, "name")
-				for _, n := range nativeNames(alone, copyTool(in)) {
-					want = append(want, n)
-				}
+				want = append(want, nativeNames(alone, copyTool(in))...)
 			}
 			want = strongest(want)
 			if got := nativeNames(indexed, in); !slices.Equal(got, want) {
