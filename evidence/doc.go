@@ -6,7 +6,7 @@
 // counts towards a counter) are prefixes of the same key. Stored values are
 // immutable.
 //
-// A View reads one snapshot and notes each key it read with the index of its
-// last change, so that whoever decides in parallel can tell, before it commits,
-// whether anything it depended on has moved.
+// A View reads one snapshot and notes each key it read with the record that was
+// there; a changed value is another record. So whoever decides in parallel
+// can tell, before it commits, whether anything it depended on has moved.
 package evidence

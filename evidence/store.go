@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/hashicorp/go-memdb"
 
@@ -11,12 +10,11 @@ import (
 
 const table = "state"
 
-// record is one stored value. Modified is the number of the write that put it
-// there.
+// record is one stored value. Every write makes a new record, so that two reads
+// of a key saw the same value if and only if they got the same record.
 type record struct {
-	key      string
-	modified uint64
-	value    any
+	key   string
+	value any
 }
 
 // keyIndexer indexes a record by its key. Reflection, as memdb's own indexers
@@ -46,12 +44,7 @@ func (i keyIndexer) PrefixFromArgs(args ...any) ([]byte, error) { return i.FromA
 
 // Store is the evidence state. It is safe for concurrent use: many readers, one
 // writer at a time.
-type Store struct {
-	db *memdb.MemDB
-	// applied counts what was ever applied, aborted batches included, so that no
-	// number stands for two values.
-	applied atomic.Uint64
-}
+type Store struct{ db *memdb.MemDB }
 
 // New returns an empty store.
 func New() *Store {
@@ -71,14 +64,11 @@ func (s *Store) Snapshot() *View { return newView(s.db.Txn(false)) }
 
 // Batch is a write transaction: events folded one after the other, all of them
 // kept or none. One batch is open at a time; Begin waits for the one before.
-type Batch struct {
-	store *Store
-	txn   *memdb.Txn
-}
+type Batch struct{ txn *memdb.Txn }
 
 // Begin opens a batch.
 func (s *Store) Begin() *Batch {
-	return &Batch{store: s, txn: s.db.Txn(true)}
+	return &Batch{txn: s.db.Txn(true)}
 }
 
 // View reads the state with what the batch has written so far.
@@ -92,7 +82,7 @@ func (b *Batch) Abort() { b.txn.Abort() }
 
 // Apply writes what an event did. The writes must be stamped with their seq.
 func (b *Batch) Apply(w engine.Writes) error {
-	a := &applier{txn: b.txn, modified: b.store.applied.Add(1), view: newView(b.txn)}
+	a := &applier{txn: b.txn, view: newView(b.txn)}
 	// An equal clock is not written: it would make every decision that read it
 	// look out of date.
 	if r, ok := a.view.find(clockKey); !ok || r.value != w.Clock {
@@ -119,22 +109,21 @@ func (b *Batch) Apply(w engine.Writes) error {
 	for _, c := range w.Contributions {
 		list := counterKey(c.Counter, c.Entity)
 		a.put(member(list, c.Contribution.Seq), c.Contribution)
-		a.put(list, a.modified)
+		a.put(list, nil)
 	}
 	return a.err
 }
 
 // applier writes the records of one event and keeps the first error.
 type applier struct {
-	txn      *memdb.Txn
-	view     *View
-	modified uint64
-	err      error
+	txn  *memdb.Txn
+	view *View
+	err  error
 }
 
 func (a *applier) put(key string, value any) {
 	if a.err == nil {
-		a.err = a.txn.Insert(table, &record{key: key, modified: a.modified, value: value})
+		a.err = a.txn.Insert(table, &record{key: key, value: value})
 	}
 }
 
@@ -152,10 +141,10 @@ func (a *applier) path(key engine.PathKey, p engine.Path) {
 	switch {
 	case waits && !waited:
 		a.put(waitingKey(key), key)
-		a.put(waitingList, a.modified)
+		a.put(waitingList, nil)
 	case waited && !waits:
 		a.remove(waitingKey(key))
-		a.put(waitingList, a.modified)
+		a.put(waitingList, nil)
 	}
 }
 

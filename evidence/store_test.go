@@ -301,7 +301,7 @@ func TestTwoWritesOfOneBatchAreToldApart(t *testing.T) {
 }
 
 func TestAViewThatReadWhatIsGoneIsNotCurrent(t *testing.T) {
-	if New().Snapshot().Current(map[string]uint64{"gone\x00": 3}) {
+	if New().Snapshot().Current(Reads{"gone\x00": {}}) {
 		t.Error("Current = true for a key that was read and is no longer there")
 	}
 }
@@ -456,7 +456,7 @@ func TestATraceIDWithNULDoesNotReachAnotherTrace(t *testing.T) {
 func TestAReadOfAKeyOfAnotherTypePanics(t *testing.T) {
 	s := New()
 	b := s.Begin()
-	a := &applier{txn: b.txn, modified: 1, view: b.View()}
+	a := &applier{txn: b.txn, view: b.View()}
 	a.put(traceKey("t"), "no trace")
 	b.Commit()
 	defer func() {

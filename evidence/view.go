@@ -12,22 +12,23 @@ import (
 // engine.View.
 type View struct {
 	txn   *memdb.Txn
-	reads map[string]uint64
+	reads Reads
 }
+
+// Reads is what was read: each key with the record that was there, or nil.
+type Reads map[string]*record
 
 var _ engine.View = (*View)(nil)
 
-func newView(txn *memdb.Txn) *View { return &View{txn: txn, reads: map[string]uint64{}} }
+func newView(txn *memdb.Txn) *View { return &View{txn: txn, reads: make(Reads, 16)} }
 
-// Reads is every key read so far and the number of the write that put its value
-// there; 0 for a key that was never written.
-func (v *View) Reads() map[string]uint64 { return v.reads }
+// Reads is everything read so far.
+func (v *View) Reads() Reads { return v.reads }
 
-// Current reports whether every key of reads still has the value that was read.
-func (v *View) Current(reads map[string]uint64) bool {
-	for key, modified := range reads {
-		r, ok := v.find(key)
-		if ok && r.modified != modified || !ok && modified != 0 {
+// Current reports whether every key of reads still has the record that was read.
+func (v *View) Current(reads Reads) bool {
+	for key, was := range reads {
+		if now, _ := v.find(key); now != was {
 			return false
 		}
 	}
@@ -45,14 +46,17 @@ func (v *View) find(key string) (*record, bool) {
 	return r, ok
 }
 
-// get reads a value and notes the key.
+// get reads a value and notes the key. A key is looked up once: a view is of one
+// moment.
 func (v *View) get(key string) (any, bool) {
-	r, ok := v.find(key)
-	if !ok {
-		v.reads[key] = 0
+	r, seen := v.reads[key]
+	if !seen {
+		r, _ = v.find(key)
+		v.reads[key] = r
+	}
+	if r == nil {
 		return nil, false
 	}
-	v.reads[key] = r.modified
 	return r.value, true
 }
 

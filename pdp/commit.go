@@ -27,7 +27,7 @@ type made struct {
 	record engine.Record
 	writes engine.Writes
 	body   []byte
-	reads  map[string]uint64
+	reads  evidence.Reads
 	bundle *bundle.Bundle
 	err    error
 }
