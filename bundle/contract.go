@@ -48,6 +48,12 @@ func (d *decoder) contract(n *datafile.Node) *engine.Contract {
 		"default_action":   d.defaultAction(c),
 	})
 	c.RetryBudget, c.Required = int(budget), int(required)
+	for name, kind := range engineSettings {
+		// A limit that the contract does not start with may still be set later.
+		if _, given := c.Start.Settings[name]; !given && kind == 'n' {
+			c.Start.Settings[name] = nil
+		}
+	}
 	if (c.Reexamination == "window") != (c.Window > 0 || n.At("window") != nil) {
 		d.Report(n.At("reexamination"), "data_missing_key", "", "reexamination: window and window (seconds) go together")
 	}
