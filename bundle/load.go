@@ -43,6 +43,10 @@ func Load(files Files) (*Bundle, error) {
 	l := &loader{files: files, texts: map[string]string{}, actual: map[string]string{}}
 	l.manifest()
 	l.data()
+	if slices.ContainsFunc(l.Problems, unreadable) {
+		// What depends on a file that could not be read would only be noise.
+		return nil, l.fail()
+	}
 	l.sections()
 	l.collectModules()
 	b := l.build()
@@ -56,6 +60,9 @@ func Load(files Files) (*Bundle, error) {
 	b.Warnings = l.warnings
 	return b, nil
 }
+
+// unreadable reports whether a data file gave no value at all.
+func unreadable(p Problem) bool { return p.Code == "data_syntax" || p.Code == "data_encoding" }
 
 // Read opens and loads the bundle at a path.
 func Read(name string) (*Bundle, error) {

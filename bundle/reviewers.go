@@ -22,7 +22,15 @@ type Reviewer struct {
 // rules' own.
 func (d *decoder) reviewers(n *datafile.Node, roles []string) map[string]Reviewer {
 	out := map[string]Reviewer{}
-	if n == nil || n.At("reviewers") == nil {
+	if !n.IsObject() {
+		return out
+	}
+	for _, k := range n.Keys {
+		if hint := engine.DidYouMean(k, []string{"reviewers"}); k != "reviewers" && hint != "" {
+			d.Report(n.KeyNodes[k], "data_unknown_key", hint, "authority has no key %q", k)
+		}
+	}
+	if n.At("reviewers") == nil {
 		return out
 	}
 	d.Each("reviewers", func(name string, _, n *datafile.Node) {

@@ -68,8 +68,12 @@ func report(w io.Writer, err error) {
 	}
 	fmt.Fprintf(w, "conjunct: %s\n", visible(err.Error()))
 	var usage *usageError
-	if errors.As(err, &usage) && usage.hint != "" {
+	var blocked *blockedError
+	switch {
+	case errors.As(err, &usage) && usage.hint != "":
 		fmt.Fprintf(w, "hint: %s\n", visible(usage.hint))
+	case errors.As(err, &blocked) && blocked.hint != "":
+		fmt.Fprintf(w, "hint: %s\n", visible(blocked.hint))
 	}
 }
 
@@ -116,7 +120,19 @@ func prepare(commands []*cli.Command) {
 }
 
 func onUsage(c *cli.Context, err error, _ bool) error {
-	return usagef("see "+helpFor(c), "%s", strings.TrimPrefix(err.Error(), "flag provided but not defined: "))
+	flag, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return usagef("see "+helpFor(c), "%s", err)
+	}
+	var names []string
+	for _, f := range c.Command.VisibleFlags() {
+		names = append(names, "--"+f.Names()[0])
+	}
+	hint := engine.DidYouMean("--"+flag, names)
+	if hint == "" {
+		hint = "see " + helpFor(c)
+	}
+	return usagef(hint, "unknown flag --%s", strings.TrimLeft(flag, "-"))
 }
 
 func helpFor(c *cli.Context) string {

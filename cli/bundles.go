@@ -45,7 +45,7 @@ func bundlesAt(name string) ([]string, error) {
 			out = append(out, sub)
 		}
 	}
-	if len(out) == 0 && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "conjunct" }) {
+	if len(out) == 0 && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "conjunct" && e.IsDir() }) {
 		// Everything of a bundle but its manifest: let the loader say so.
 		return []string{name}, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func formatFlag(formats ...string) cli.Flag {
 }
 
 func nowFlag() cli.Flag {
-	return &cli.StringFlag{Name: "now", Usage: "decide as if it were `TIME` (RFC 3339, or whole seconds since 1970)"}
+	return &cli.StringFlag{Name: "now", Usage: "decide as if it were `TIME` (RFC 3339, or whole seconds since 1970); not with --state"}
 }
 
 // clock reads --now, or the environment's clock.
@@ -65,6 +66,20 @@ func loadBundle(c *cli.Context) (*bundle.Bundle, error) {
 			return nil, err
 		}
 		return bundle.Load(files)
+	}
+	return readBundle(name)
+}
+
+// readBundle reads a bundle that an argument names. A directory that holds one,
+// or none, is told in one line.
+func readBundle(name string) (*bundle.Bundle, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() && !isBundle(name) {
+		if inner := filepath.Join(name, "bundle"); isBundle(inner) {
+			return nil, usagef("did you mean "+inner+"?", "%s is no bundle", name)
+		}
+		if sub, err := os.Stat(filepath.Join(name, "conjunct")); err != nil || !sub.IsDir() {
+			return nil, usagef("a bundle is a directory with a .manifest; `conjunct init DIR` writes one", "%s holds no bundle", name)
+		}
 	}
 	b, err := bundle.Read(name)
 	var load *bundle.LoadError

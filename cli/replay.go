@@ -8,7 +8,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
-	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
 )
@@ -41,8 +40,8 @@ func replay(c *cli.Context, env *Env) error {
 	}
 	o := reexam.Options{Head: c.String("head"), Versions: pdp.Versions()}
 	if c.IsSet("against") {
-		if o.Against, err = bundle.Read(c.String("against")); err != nil {
-			return notABundle(err)
+		if o.Against, err = readBundle(c.String("against")); err != nil {
+			return err
 		}
 	}
 	if env.Progress {
@@ -50,6 +49,9 @@ func replay(c *cli.Context, env *Env) error {
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 		o.Progress = func(n int) { _ = bar.Set(n) }
 		defer func() { _ = bar.Finish() }()
+	}
+	if !reexam.Holds(name) {
+		return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
 	}
 	r, err := reexam.Replay(c.Context, name, o)
 	if errors.Is(err, fs.ErrNotExist) {

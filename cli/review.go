@@ -31,11 +31,20 @@ func reviewCommand(env *Env) *cli.Command {
 		Usage: "the human queue: see what waits, and decide it",
 		Description: `A reviewer is known by a key that the bundle's reviewer list holds (--key), or,
 where the list gives no key, by the name of the operating system's user. No flag
-names a reviewer.`,
+names a reviewer. The list is conjunct/authority/data.yaml of the bundle:
+
+   reviewers:
+     pat: {role: reviewer}
+     lee: {role: reviewer, key: "what review keygen printed"}
+
+An approval lets the agent propose the call once more and run it:
+
+   conjunct review approve --state DIR TRACE/CALL
+   conjunct decide --state DIR ACTION.json`,
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list what waits", Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json")},
 				Action: func(c *cli.Context) error { return reviewList(c, env) }},
-			{Name: "show", Usage: "show exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
+			{Name: "show", Usage: "show why a call waits, and exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
 				Action: func(c *cli.Context) error { return reviewShow(c, env) }},
 			answer("approve", "let the call run once", engine.Approve,
 				&cli.StringSliceFlag{Name: "gate", Usage: "also resolve this own `GATE`; may be given more than once"}),
@@ -56,6 +65,7 @@ type waitingReview struct {
 	Request uint64   `json:"request"`
 	Since   string   `json:"since"`
 	Expires string   `json:"expires,omitempty"`
+	Gates   []string `json:"gates"`
 	Votes   []string `json:"votes"`
 	Of      int      `json:"of"`
 }
@@ -70,7 +80,7 @@ func waiting(v engine.View, c *engine.Contract, now int64) []waitingReview {
 		if r == nil || r.Seq <= max(trace.ChangedAt, path.ChangedAt) || !r.Current(now, settings, c.Expiry) {
 			continue
 		}
-		w := waitingReview{Call: key.Trace + "/" + path.CallID, Tool: path.Tool, Request: r.Seq, Since: rfc3339(r.Time), Votes: []string{}, Of: r.Required}
+		w := waitingReview{Call: key.Trace + "/" + path.CallID, Tool: path.Tool, Request: r.Seq, Since: rfc3339(r.Time), Gates: append([]string{}, r.Gates...), Votes: []string{}, Of: r.Required}
 		if r.Expires != nil {
 			w.Expires = rfc3339(*r.Expires)
 		}
@@ -87,6 +97,9 @@ func reviewList(c *cli.Context, env *Env) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if err := needsState(c); err != nil {
+		return err
+	}
 	fold, err := readState(c.Context, c.String("state"))
 	if err != nil {
 		return err
@@ -97,7 +110,11 @@ func reviewList(c *cli.Context, env *Env) error {
 	}
 	p := &painter{w: env.Stdout}
 	for _, w := range list {
-		p.printf("%-40s %-24s since %s  request %d, %d of %d approvals\n", visible(w.Call), visible(w.Tool), w.Since, w.Request, len(w.Votes), w.Of)
+		p.printf("%-40s %-24s since %s  request %d, %d of %d approvals", visible(w.Call), visible(w.Tool), w.Since, w.Request, len(w.Votes), w.Of)
+		if len(w.Gates) > 0 {
+			p.printf("; gates to name: %s", strings.Join(w.Gates, ", "))
+		}
+		p.printf("\n")
 	}
 	if len(list) == 0 {
 		p.printf("nothing waits\n")
@@ -112,6 +129,9 @@ func reviewShow(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	if err := needsState(c); err != nil {
+		return err
+	}
 	fold, err := readState(c.Context, c.String("state"))
 	if err != nil {
 		return err
@@ -123,7 +143,11 @@ func reviewShow(c *cli.Context, env *Env) error {
 	}
 	hash, _ := v.CallHash(trace, call)
 	path := v.Path(trace, hash)
-	p := &painter{w: env.Stdout}
+	p := &painter{w: env.Stdout, color: env.Color}
+	if d, err := fold.Again(c.Context, path, env.Now().Unix()); err == nil {
+		p.decision(d)
+		p.printf("\n")
+	}
 	p.field("call", visible(name))
 	p.field("call hash", hash)
 	if r := path.Request; r != nil {
@@ -177,6 +201,9 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 		}
 		hash, _ := v.CallHash(trace, call)
 		e := engine.Event{Op: engine.OpReview, TraceID: trace, CallID: call, By: engine.Identity{Name: systemUser()}, Review: r}
+		if err := knownGates(p.Bundle(), v.Path(trace, hash).Tool, r.Gates); err != nil {
+			return err
+		}
 		if c.IsSet("key") {
 			if err := sign(&e, p.Bundle(), v.Path(trace, hash).Request, hash, c.String("key")); err != nil {
 				return err
@@ -190,9 +217,44 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 		if e.Review.Signature != "" {
 			signed = "signed"
 		}
-		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), rec.ReviewOutcome, visible(e.By.Name), signed, rec.Seq)
+		outcome := rec.ReviewOutcome.String()
+		if o == engine.Revoke {
+			outcome = "revoked"
+		}
+		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), outcome, visible(e.By.Name), signed, rec.Seq)
+		if o == engine.Approve {
+			tellGates(env, v.Path(trace, hash).Request, r.Gates)
+		}
 		return nil
 	})
+}
+
+// knownGates refuses a gate that the call does not meet.
+func knownGates(b *bundle.Bundle, tool string, named []string) error {
+	var own []string
+	for _, g := range b.Gates(tool) {
+		own = append(own, g.Name)
+	}
+	for _, name := range named {
+		if !slices.Contains(own, name) {
+			return usagef(engine.DidYouMean(name, own), "%s meets no own gate %q", tool, name)
+		}
+	}
+	return nil
+}
+
+// tellGates says what an approval leaves open, and what comes next.
+func tellGates(env *Env, r *engine.Request, named []string) {
+	if r == nil {
+		return
+	}
+	for _, gate := range r.Gates {
+		if !slices.Contains(named, gate) {
+			fmt.Fprintf(env.Stderr, "hint: gate %s does not pass and the approval does not name it; revoke it and approve with --gate %s\n", gate, gate)
+			return
+		}
+	}
+	fmt.Fprintln(env.Stderr, "next: the agent proposes the call again")
 }
 
 // keyFile is a reviewer's key on disk.

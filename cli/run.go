@@ -22,6 +22,11 @@ of requests, finished and invalid reviews, releases and retries. With --format
 pretty it shows every event with the state, the failed gate, what is prohibited
 and what has to happen next.
 
+   conjunct run --bundle policies/protected-branch testdata/episodes/protected-branch.jsonl
+
+An episode, as one line (labels and transitions that a file carries besides are
+for its readers; they are not compared):
+
    {"id":"e1","events":[{"t":0,"op":"evidence","name":"ci","status":"pass"},{"t":1,"op":"attempt"}]}`,
 		Flags:  []cli.Flag{bundleFlag(), formatFlag("json", "pretty")},
 		Action: func(c *cli.Context) error { return run(c, env) },

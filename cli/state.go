@@ -178,15 +178,27 @@ func result(c *cli.Context, env *Env) error {
 		if err != nil {
 			return err
 		}
-		return applied(p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(),
-			Result: engine.ResultEvent{Status: status, Recoverable: true}}))
+		rec, err := p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(),
+			Result: engine.ResultEvent{Status: status, Recoverable: true}})
+		if err := applied(rec, err); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "%s: %s, entry %d\n", visible(name), status, rec.Seq)
+		return nil
 	})
+}
+
+func needsState(c *cli.Context) error {
+	if !c.IsSet("state") {
+		return usagef("name the directory with --state", "a state directory is missing")
+	}
+	return nil
 }
 
 // withState opens the state that --state names, calls do, and closes it.
 func withState(c *cli.Context, env *Env, do func(*pdp.PDP) error) error {
-	if !c.IsSet("state") {
-		return usagef("name the directory with --state", "a state directory is missing")
+	if err := needsState(c); err != nil {
+		return err
 	}
 	p, err := openState(c, env, c.String("state"))
 	if err != nil {
@@ -198,12 +210,21 @@ func withState(c *cli.Context, env *Env, do func(*pdp.PDP) error) error {
 // applied is the error of an event that took no effect.
 func applied(rec engine.Record, err error) error {
 	if err == nil && rec.Invalid != "" {
-		return &blockedError{(&pdp.Refused{Record: rec}).Error()}
+		blocked := &blockedError{msg: rec.Invalid}
+		for i, r := range rec.Reasons {
+			if blocked.msg = r.Text; r.Code == "not_authorised" && rec.Op == engine.OpReview {
+				blocked.hint = "who may review stands in conjunct/authority/data.yaml of the bundle in force, under reviewers"
+			}
+			if i == 0 {
+				break
+			}
+		}
+		return blocked
 	}
 	return err
 }
 
 // blockedError is something that policy did not let happen.
-type blockedError struct{ msg string }
+type blockedError struct{ msg, hint string }
 
 func (e *blockedError) Error() string { return e.msg }

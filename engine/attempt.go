@@ -46,6 +46,9 @@ func (f *fold) reused(hash string) {
 	why := reason("call_id_reused", "the call id was used for another call before", NewFact("/call_hash", hash))
 	f.refuse(why.Code, why.Text, why.Facts...)
 	d := refusal(f.policy, &Input{Action: f.e.Attempt.Action, Facts: f.e.Attempt.Facts, FactsUnknown: f.e.Attempt.FactsUnknown})
+	if t, declared := f.policy.Tool(f.e.Attempt.Action.Tool); declared {
+		d.Consequence = t.Consequence
+	}
 	d.Cause, d.answered = Bounds, OutOfScope
 	d.Reasons = []Reason{normal(why)}
 	d.Gates = []GateResult{{Name: Bounds, Verdict: Fail, Reasons: d.Reasons}}
@@ -74,7 +77,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	case d.Transition == Retry, d.Transition == Switch && d.answered == FailureOpen:
 		path.Retries++
 	case d.Transition == Escalate && !current:
-		path.Request = f.request(in, seen)
+		path.Request = f.request(in, seen, d.open)
 		d.Request = Self
 		f.rec.Requested = true
 	}
@@ -82,9 +85,10 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 
 // request is a new review request: what a reviewer is to look at, and until
 // when.
-func (f *fold) request(in *Input, seen Versions) *Request {
+func (f *fold) request(in *Input, seen Versions, open []string) *Request {
 	r := &Request{Seq: Self, Time: f.now, Status: Pending, Required: max(1, f.contract.Required), Saw: seen}
 	r.Expires = expiresAt(f.now, in.State.Settings)
+	r.Gates = open
 	return r
 }
 

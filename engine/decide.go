@@ -305,7 +305,7 @@ func (j *judgement) answer() {
 	}
 	d.Reason = sentence(j)
 	d.needs = j.needs()
-	d.approved = j.approved
+	d.approved, d.open = j.approved, j.unresolved()
 }
 
 // allPass is the join: conjunction over every applicable gate. An empty list

@@ -39,6 +39,7 @@ type Decision struct {
 	// answered is the cause behind Cause, and flags what the transition rule saw.
 	answered Cause
 	approved bool
+	open     []string // own gates that only an approval naming them lets pass
 	flags    Flags
 	needs    []Need
 }

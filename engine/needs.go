@@ -8,7 +8,7 @@ import (
 // Need is one thing that stands between an action and allow: which approval,
 // which evidence, which argument.
 type Need struct {
-	Kind string `json:"kind"` // argument, approval, evidence, context, component, gate, failure, deadline, revocation, nothing
+	Kind string `json:"kind"` // argument, agent, approval, evidence, context, component, gate, failure, deadline, revocation, nothing
 	Text string `json:"text"`
 }
 
@@ -33,6 +33,9 @@ func (j *judgement) needs() []Need {
 	}
 	if r := j.in.State.Rejection; r != nil {
 		need("revocation", "the rejection of entry %d revoked", r.Seq)
+	}
+	if j.in.Action.Agent == (Agent{}) && !j.approved && j.d.Tier.Boundary() == RequireReview {
+		need("agent", "an agent named in the call: without one no reviewer can be told apart from it")
 	}
 	if gates := j.unresolved(); len(gates) > 0 || !j.approved && j.d.Tier.Boundary() == RequireReview {
 		out = append(out, j.needsApproval(gates))

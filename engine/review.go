@@ -31,6 +31,10 @@ func (f *fold) review() {
 		f.refuse("deadline_past", "the deadline is past", NewFact("/now", f.now))
 		return
 	}
+	if f.e.Review.Outcome == Approve && path.Agent == (Agent{}) {
+		f.refuse("agent_unknown", "the call names no agent, so no reviewer can be told apart from it")
+		return
+	}
 	next := *request
 	switch f.e.Review.Outcome {
 	case Approve:

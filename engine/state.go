@@ -82,6 +82,7 @@ type Request struct {
 	Expires  *int64 // fixed when made; nil sets no limit
 	Status   RequestStatus
 	Required int
+	Gates    []string // own gates that did not pass and that an approval has to name
 	Votes    []Vote
 	Saw      Versions
 }

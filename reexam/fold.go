@@ -72,6 +72,19 @@ func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
 	return f, err
 }
 
+// Again decides a path's action once more on the state as it is, for a reader:
+// nothing is written.
+func (f *Fold) Again(ctx context.Context, path engine.Path, now int64) (*engine.Decision, error) {
+	a, err := action.Decode(path.Canonical)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := FactsHash(nil, nil)
+	rec, _ := engine.Step(ctx, f.bundle, f.Store.Snapshot(), engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
+		Attempt: engine.Attempt{Action: a, FactsHash: hash}})
+	return rec.Decision, err
+}
+
 // Bundle is the bundle in force; nil before the first activation.
 func (f *Fold) Bundle() *bundle.Bundle { return f.bundle }
 

@@ -76,6 +76,12 @@ func LibraryBeside(path string) Library {
 	}
 }
 
+// Holds reports whether there is a journal at a path.
+func Holds(path string) bool {
+	files, err := journal.Segments(path)
+	return err == nil && len(files) > 0
+}
+
 // Replay verifies the chain of a journal, folds it again and decides every
 // attempt anew: the canonical bytes must be equal. It stops at the first entry
 // that does not follow from those before it. Nothing is written.

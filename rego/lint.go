@@ -87,10 +87,46 @@ func (l *linter) rule(pkg string, r *ast.Rule) {
 		l.expression(pkg, e, locals)
 		return false
 	})
+	if pkg == Gates {
+		ast.WalkTerms(r, func(t *ast.Term) bool {
+			l.verdict(r, t)
+			return false
+		})
+	}
 	ast.WalkRefs(r, func(ref ast.Ref) bool {
 		l.reference(pkg, r, ref)
 		return false
 	})
+}
+
+// verdict holds the literal value of a gate against its form.
+func (l *linter) verdict(r *ast.Rule, t *ast.Term) {
+	obj, ok := t.Value.(ast.Object)
+	if !ok || obj.Get(ast.StringTerm("reasons")) == nil && obj.Get(ast.StringTerm("verdict")) == nil {
+		return
+	}
+	loc := t.Location
+	if loc == nil {
+		loc = r.Location
+	}
+	for _, k := range obj.Keys() {
+		if name, isText := k.Value.(ast.String); isText && name != "verdict" && name != "reasons" {
+			l.report(loc, "rego_verdict", fmt.Sprintf("a gate's value has no key %q", string(name)), engine.DidYouMean(string(name), []string{"verdict", "reasons"}))
+		}
+	}
+	v := obj.Get(ast.StringTerm("verdict"))
+	if v == nil {
+		l.report(loc, "rego_verdict", "a gate's value needs a verdict", "")
+		return
+	}
+	verdicts := []string{"pass", "fail", "unknown"}
+	if text, isText := v.Value.(ast.String); isText && !slices.Contains(verdicts, string(text)) {
+		hint := engine.DidYouMean(string(text), verdicts)
+		if hint == "" {
+			hint = "one of pass, fail, unknown"
+		}
+		l.report(loc, "rego_verdict", fmt.Sprintf("a verdict is never %q", string(text)), hint)
+	}
 }
 
 // expression checks constants against enumerations, and negation in gates.
