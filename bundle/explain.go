@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"time"
 
@@ -46,10 +47,24 @@ func (b *Bundle) Explain(ctx context.Context, in engine.Input, d *engine.Decisio
 	for _, e := range entries {
 		add(e, full)
 	}
+	for _, g := range b.gates {
+		if g.cel && d.Gate(g.Name).Name != "" {
+			out = append(out, Explanation{Entry: "cel." + g.Name, Steps: []Step{b.celStep(g, d.Gate(g.Name))}})
+		}
+	}
 	if d.Answered() != engine.NoCause {
 		add("transition.next", rego.NewInput(map[string]any{"flags": d.Flags().Document(d.Answered())}))
 	}
 	return out
+}
+
+// celStep is what a CEL gate found, with its expression.
+func (b *Bundle) celStep(g ownGate, r engine.GateResult) Step {
+	s := Step{Rule: g.rule, Head: g.expression, Held: r.Verdict == engine.Pass}
+	if !s.Held {
+		s.Failed, s.Row = fmt.Sprintf("%s: %s", r.Verdict, g.expression), g.rule.Row
+	}
+	return s
 }
 
 // TestRego runs the Rego tests of the bundle with OPA's own runner.

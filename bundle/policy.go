@@ -49,16 +49,20 @@ type ownGate struct {
 	engine.Gate
 	tools []string // nil: every tool
 	cel   bool
+	// rule and expression of a CEL gate, for explanations.
+	rule       engine.Rule
+	expression string
 }
 
 // wireGates lists the gates of both languages and which tools each applies to.
 func (b *Bundle) wireGates(c *engine.Contract, celGates []celGate) {
 	for _, name := range b.program.Gates() {
 		g := c.Gates[name]
-		b.gates = append(b.gates, ownGate{engine.Gate{Name: name, OnFail: g.OnFail, OnUnknown: g.OnUnknown, Family: g.Family}, g.Tools, false})
+		b.gates = append(b.gates, ownGate{engine.Gate{Name: name, OnFail: g.OnFail, OnUnknown: g.OnUnknown, Family: g.Family}, g.Tools, false, engine.Rule{}, ""})
 	}
 	for _, g := range celGates {
-		b.gates = append(b.gates, ownGate{engine.Gate{Name: g.gate.Name, OnFail: g.gate.OnFail, OnUnknown: g.gate.OnUnknown, Family: g.gate.Family}, g.gate.Tools, true})
+		rule := engine.Rule{Path: "cel." + g.gate.Name, File: g.gate.File, Row: g.gate.Row, Title: g.gate.Message}
+		b.gates = append(b.gates, ownGate{engine.Gate{Name: g.gate.Name, OnFail: g.gate.OnFail, OnUnknown: g.gate.OnUnknown, Family: g.gate.Family}, g.gate.Tools, true, rule, g.gate.Expression})
 	}
 	slices.SortFunc(b.gates, func(x, y ownGate) int { return cmp.Compare(x.Name, y.Name) })
 	b.byTool = map[string][]engine.Gate{}
