@@ -34,7 +34,7 @@ func logOf(t testing.TB, segment int64, batches ...int) string {
 	if err := Create(dir); err != nil {
 		t.Fatal(err)
 	}
-	l := opened(t, dir, segment)
+	l := openLog(t, dir, segment)
 	n := 0
 	for _, size := range batches {
 		var drafts []Draft
@@ -52,7 +52,7 @@ func logOf(t testing.TB, segment int64, batches ...int) string {
 	return dir
 }
 
-func opened(t testing.TB, dir string, segment int64) *Log {
+func openLog(t testing.TB, dir string, segment int64) *Log {
 	t.Helper()
 	l, err := Open(dir, segment, none)
 	if err != nil {
@@ -71,7 +71,7 @@ func contents(t testing.TB, dir string) []byte {
 }
 
 // walked reads a journal.jsonl of the given content.
-func walked(t testing.TB, dir string, text []byte) (entries []Entry, err error) {
+func readLog(t testing.TB, dir string, text []byte) (entries []Entry, err error) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, current), text, 0o600); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestDamageIsFoundAtItsEntry(t *testing.T) {
 	whole := contents(t, dir)
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	lines = lines[:len(lines)-1]
-	original, err := walked(t, dir, whole)
+	original, err := readLog(t, dir, whole)
 	if err != nil || len(original) != 8 {
 		t.Fatal(err, len(original))
 	}
@@ -114,7 +114,7 @@ func TestDamageIsFoundAtItsEntry(t *testing.T) {
 	for i, line := range lines {
 		for k := range line {
 			for _, bit := range []byte{1, 0x20, 0x80} {
-				if bit != 1 && k%7 != 0 && k < len(line)-1 {
+				if (bit == 1 && k%2 != 0 || bit != 1 && k%13 != 0) && k < len(line)-1 {
 					continue // a sample
 				}
 				text := bytes.Clone(whole)
@@ -149,7 +149,7 @@ func TestDamageIsFoundAtItsEntry(t *testing.T) {
 	}
 	t.Logf("%d kinds of damage", len(all))
 	for _, d := range all {
-		got, err := walked(t, dir, d.text)
+		got, err := readLog(t, dir, d.text)
 		var fault *Fault
 		if !errors.As(err, &fault) || fault.Seq != uint64(d.seq) || (fault.Code == TornTail) != (d.torn) {
 			t.Fatalf("%s: got %v, want a fault at entry %d, torn %v", d.name, err, d.seq, d.torn)
@@ -201,7 +201,7 @@ func openDamaged(t *testing.T, dir string, d damage, original []Entry) {
 	if l.Cut == 0 || int64(len(d.text))-l.Cut != int64(len(contents(t, dir))) {
 		t.Fatalf("%s: told %d bytes, %d of %d are left", d.name, l.Cut, len(contents(t, dir)), len(d.text))
 	}
-	if again, err := walked(t, dir, contents(t, dir)); d.seq > 1 && (err != nil || !equal(again, original[:d.seq-1])) {
+	if again, err := readLog(t, dir, contents(t, dir)); d.seq > 1 && (err != nil || !equal(again, original[:d.seq-1])) {
 		t.Fatalf("%s: after the cut: %v", d.name, err)
 	}
 }
@@ -287,36 +287,36 @@ func TestAWholeEntryThatLacksItsNewline(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, current), text[:len(text)-1], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := opened(t, dir, 0)
+	l := openLog(t, dir, 0)
 	defer l.Close()
 	if seq, _ := l.Head(); seq != 3 {
 		t.Fatalf("head %d, %d bytes cut: an entry that verifies was thrown away", seq, l.Cut)
 	}
 }
 
-// broken is a segment that fails in one way.
-type broken struct {
+// failing is a segment that fails in one way.
+type failing struct {
 	file
 	write func(f file, b []byte) (int, error)
 	sync  func(f file) error
 	stat  func(f file) (os.FileInfo, error)
 }
 
-func (b *broken) Write(p []byte) (int, error) {
+func (b *failing) Write(p []byte) (int, error) {
 	if b.write != nil {
 		return b.write(b.file, p)
 	}
 	return b.file.Write(p)
 }
 
-func (b *broken) Sync() error {
+func (b *failing) Sync() error {
 	if b.sync != nil {
 		return b.sync(b.file)
 	}
 	return b.file.Sync()
 }
 
-func (b *broken) Stat() (os.FileInfo, error) {
+func (b *failing) Stat() (os.FileInfo, error) {
 	if b.stat != nil {
 		return b.stat(b.file)
 	}
@@ -332,22 +332,22 @@ func TestAfterAnErrorNothingIsAppended(t *testing.T) {
 		return n, errors.Join(werr, err)
 	}
 	for _, c := range []struct {
-		name   string
-		broken broken
-		want   error
+		name    string
+		failing failing
+		want    error
 	}{
-		{"no space", broken{write: func(file, []byte) (int, error) { return 0, syscall.ENOSPC }}, syscall.ENOSPC},
-		{"no space in the middle", broken{write: func(f file, b []byte) (int, error) { return half(f, b, syscall.ENOSPC) }}, syscall.ENOSPC},
-		{"a short write", broken{write: func(f file, b []byte) (int, error) { return half(f, b, nil) }}, io.ErrShortWrite},
-		{"all but the newline", broken{write: func(f file, b []byte) (int, error) { return f.Write(b[:len(b)-1]) }}, io.ErrShortWrite},
-		{"written, not synced", broken{sync: func(file) error { return syscall.EIO }}, syscall.EIO},
-		{"stat fails", broken{stat: func(file) (os.FileInfo, error) { return nil, syscall.EIO }}, syscall.EIO},
+		{"no space", failing{write: func(file, []byte) (int, error) { return 0, syscall.ENOSPC }}, syscall.ENOSPC},
+		{"no space in the middle", failing{write: func(f file, b []byte) (int, error) { return half(f, b, syscall.ENOSPC) }}, syscall.ENOSPC},
+		{"a short write", failing{write: func(f file, b []byte) (int, error) { return half(f, b, nil) }}, io.ErrShortWrite},
+		{"all but the newline", failing{write: func(f file, b []byte) (int, error) { return f.Write(b[:len(b)-1]) }}, io.ErrShortWrite},
+		{"written, not synced", failing{sync: func(file) error { return syscall.EIO }}, syscall.EIO},
+		{"stat fails", failing{stat: func(file) (os.FileInfo, error) { return nil, syscall.EIO }}, syscall.EIO},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := logOf(t, 0, 2)
-			l := opened(t, dir, 0)
+			l := openLog(t, dir, 0)
 			seq, hash := l.Head()
-			b := c.broken
+			b := c.failing
 			b.file = l.file
 			l.file = &b
 			entries, err := l.Append([]Draft{draft(3), draft(4), draft(5)})
@@ -367,7 +367,7 @@ func TestAfterAnErrorNothingIsAppended(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			again := opened(t, dir, 0)
+			again := openLog(t, dir, 0)
 			if s, _ := again.Head(); s < 2 || s > 5 {
 				t.Fatalf("head %d", s)
 			}
@@ -387,7 +387,7 @@ func TestAfterAnErrorNothingIsAppended(t *testing.T) {
 // TestOneWriter holds the lock against a second opening.
 func TestOneWriter(t *testing.T) {
 	dir := logOf(t, 0, 1)
-	l := opened(t, dir, 0)
+	l := openLog(t, dir, 0)
 	if _, err := Open(dir, 0, none); !errors.Is(err, ErrLocked) {
 		t.Fatalf("got %v, want ErrLocked", err)
 	}
@@ -400,7 +400,7 @@ func TestOneWriter(t *testing.T) {
 	if _, err := l.Append([]Draft{draft(2)}); err == nil {
 		t.Fatal("appended to a closed log")
 	}
-	again := opened(t, dir, 0)
+	again := openLog(t, dir, 0)
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,7 @@ func TestOneWriter(t *testing.T) {
 	if _, err := Open(dir, 0, func(Entry) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
-	again = opened(t, dir, 0)
+	again = openLog(t, dir, 0)
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestSomebodyElse(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(logOf(t, 0, 2))); err != nil {
 				t.Fatal(err)
 			}
-			l := opened(t, dir, 0)
+			l := openLog(t, dir, 0)
 			defer l.Close()
 			if err := c.meddle(dir); err != nil {
 				t.Fatal(err)
@@ -468,7 +468,7 @@ func TestSomebodyElse(t *testing.T) {
 // TestTimeNeverDecreases appends drafts whose clock goes back.
 func TestTimeNeverDecreases(t *testing.T) {
 	dir := logOf(t, 0, 1)
-	l := opened(t, dir, 0)
+	l := openLog(t, dir, 0)
 	defer l.Close()
 	entries, err := l.Append([]Draft{{Time: 5000, Op: "x", Body: []byte("{}")}, {Time: start + 100, Op: "x", Body: []byte("{}")}, {Time: start + 99, Op: "x", Body: []byte("{}")}})
 	if err != nil {
@@ -480,7 +480,7 @@ func TestTimeNeverDecreases(t *testing.T) {
 	// A line that goes back, with a hash of its own, does not verify.
 	e := Entry{Seq: 5, Time: start, Prev: entries[2].Hash, Durable: 4, Op: "x", Body: []byte("{}")}
 	e.seal(nil)
-	if got, err := walked(t, dir, append(contents(t, dir), append(e.appendLine(nil), '\n')...)); err == nil || len(got) != 4 {
+	if got, err := readLog(t, dir, append(contents(t, dir), append(e.appendLine(nil), '\n')...)); err == nil || len(got) != 4 {
 		t.Fatalf("%v after %d entries", err, len(got))
 	}
 }
@@ -501,7 +501,7 @@ func TestADraftThatCannotBeReadBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := logOf(t, 0, 1)
-			l := opened(t, dir, 0)
+			l := openLog(t, dir, 0)
 			_, err := l.Append([]Draft{c.d})
 			_ = l.Close()
 			if err != nil {
@@ -553,7 +553,7 @@ func TestCanonicalForm(t *testing.T) {
 // older ones beside it.
 func TestRotation(t *testing.T) {
 	dir := logOf(t, 300, 1, 1, 3, 1, 2, 1)
-	more := opened(t, dir, 0)
+	more := openLog(t, dir, 0)
 	if _, err := more.Append([]Draft{draft(10)}); err != nil {
 		t.Fatal(err)
 	}
@@ -579,7 +579,7 @@ func TestRotation(t *testing.T) {
 		}
 		last = c.Seq
 	}
-	l := opened(t, dir, 300)
+	l := openLog(t, dir, 300)
 	if seq, hash := l.Head(); seq != 10 || hash != chain.Hash {
 		t.Fatalf("opened at %d", seq)
 	}
@@ -639,7 +639,7 @@ func TestACrashInARotation(t *testing.T) {
 	})
 	t.Run("the new segment is empty", func(t *testing.T) {
 		dir := logOf(t, 1, 1, 1)
-		l := opened(t, dir, 1)
+		l := openLog(t, dir, 1)
 		defer l.Close()
 		if e, err := l.Append([]Draft{draft(3)}); err != nil || e[0].Seq != 3 {
 			t.Fatalf("%v %v", e, err)
@@ -652,7 +652,7 @@ func TestACrashInARotation(t *testing.T) {
 func TestReadersWhileItRotates(t *testing.T) {
 	t.Skip("reported: a reader sees a false seq_mismatch while the log rotates (journal.Segments, Walk)")
 	dir := logOf(t, 0, 1)
-	l := opened(t, dir, 300)
+	l := openLog(t, dir, 300)
 	defer l.Close()
 	done := make(chan struct{})
 	var wg sync.WaitGroup

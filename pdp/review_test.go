@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
@@ -19,12 +21,27 @@ import (
 func reviewed(t testing.TB, more ...map[string]func(string) string) (dir string, p *pdp.PDP, a engine.Action) {
 	t.Helper()
 	changes := map[string]func(string) string{authorityData: text(reviewers())}
+	if len(more) == 0 {
+		staffed.Do(func() { staffed.bundle = with(t, changes) })
+		return waits(t, staffed.bundle)
+	}
 	for _, m := range more {
 		for name, change := range m {
 			changes[name] = change
 		}
 	}
-	dir = stateOf(t, with(t, changes))
+	return waits(t, with(t, changes))
+}
+
+// staffed is the bundle with reviewers, loaded once.
+var staffed struct {
+	sync.Once
+	bundle *bundle.Bundle
+}
+
+func waits(t testing.TB, b *bundle.Bundle) (dir string, p *pdp.PDP, a engine.Action) {
+	t.Helper()
+	dir = stateOf(t, b)
 	p = open(t, dir, pdp.Options{})
 	a = reset(t, "t", "c1")
 	if d := decided(t, p, a); d.Outcome != engine.Review || d.Permit || d.Request == 0 {
