@@ -45,6 +45,10 @@ func parseWithin(doc []byte, l limits) (value any, canonical []byte, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(canonical) > l.size {
+		// What is written down must be readable again.
+		return nil, nil, &Error{Msg: fmt.Sprintf("the document has %d bytes in its canonical form, more than %d", len(canonical), l.size), Hint: "numbers such as 1e20 are written out there"}
+	}
 	return value, canonical, nil
 }
 

@@ -205,7 +205,7 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 			return err
 		}
 		if c.IsSet("key") {
-			if err := sign(&e, p.Bundle(), v.Path(trace, hash).Request, hash, c.String("key")); err != nil {
+			if err := sign(&e, p.Bundle(), v, hash, c.String("key")); err != nil {
 				return err
 			}
 		}
@@ -289,7 +289,7 @@ func keygen(c *cli.Context, env *Env) error {
 }
 
 // sign finds the reviewer that the key belongs to and signs the review.
-func sign(e *engine.Event, b *bundle.Bundle, r *engine.Request, call, file string) error {
+func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return usagef("", "%v", err)
@@ -308,6 +308,6 @@ func sign(e *engine.Event, b *bundle.Bundle, r *engine.Request, call, file strin
 		return usagef("put its public half into conjunct/authority/data.yaml and activate the bundle", "no reviewer of the bundle in force has the key in %s", file)
 	}
 	e.By.Name = name
-	e.Review.Signature, err = reexam.Sign(private, r, call, name, e.Review)
+	e.Review.Signature, err = reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), name, e.Review)
 	return err
 }

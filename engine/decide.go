@@ -265,8 +265,7 @@ func (j *judgement) test(gate string) (f Finding) {
 		}
 	}()
 	if i := slices.IndexFunc(j.in.Imposed, func(i Imposed) bool { return i.Gate == gate }); i >= 0 {
-		j.d.Imposed = append(j.d.Imposed, j.in.Imposed[i])
-		return Finding{Reasons: []Reason{reason(j.in.Imposed[i].Code, "imposed when the call was first decided")}}
+		return j.cut(gate, j.in.Imposed[i].Code)
 	}
 	f = j.policy.Test(j.ctx, gate, j.in)
 	if f.Verdict == NotApplicable || f.Verdict > Pass {
@@ -275,10 +274,17 @@ func (j *judgement) test(gate string) (f Finding) {
 	if f.Verdict != Pass && len(f.Reasons) == 0 {
 		f.Reasons = []Reason{reason("gate_gave_no_reason", "the gate did not pass and said nothing")}
 	}
-	if f.Verdict == Unknown && (f.Reasons[0].Code == "timeout" || f.Reasons[0].Code == "cancelled") {
-		j.d.Imposed = append(j.d.Imposed, Imposed{Gate: gate, Code: f.Reasons[0].Code})
+	if code := f.Reasons; f.Verdict == Unknown && (code[0].Code == "timeout" || code[0].Code == "cancelled") {
+		return j.cut(gate, code[0].Code)
 	}
 	return f
+}
+
+// cut is the finding of a gate that was cut short, the same when it happens and
+// when a replay imposes it.
+func (j *judgement) cut(gate, code string) Finding {
+	j.d.Imposed = append(j.d.Imposed, Imposed{Gate: gate, Code: code})
+	return Finding{Reasons: []Reason{reason(code, "the evaluation of "+gate+" was cut short")}}
 }
 
 // answer sets permit and outcome from what the gates and the transition say.

@@ -151,6 +151,10 @@ func (e *evaluation) member(m *member) (*rego.Clause, result) {
 			}
 		}
 	}
+	if best.cut != "" {
+		// A replay that imposes the cut does not know which clause it was.
+		open = &m.clauses[0]
+	}
 	return open, best
 }
 

@@ -68,9 +68,9 @@ func walked(t *testing.T, dir string) (int, *Fault) {
 	return n, fault
 }
 
-// opened opens a log for writing and returns how many entries it has then, or
+// reopened opens a log for writing and returns how many entries it has then, or
 // the error.
-func opened(t *testing.T, dir string) (int, int64, error) {
+func reopened(t *testing.T, dir string) (int, int64, error) {
 	t.Helper()
 	n := 0
 	l, err := Open(dir, 0, func(Entry) error { n++; return nil })
@@ -154,7 +154,7 @@ func TestATornTailIsCutAndNothingElse(t *testing.T) {
 		if n, fault := walked(t, dir); n != complete || (fault == nil) != (size == end) || fault != nil && complete > 0 && fault.Code != TornTail {
 			t.Fatalf("%d bytes: %d entries, %v, want %d", size, n, fault, complete)
 		}
-		n, cut, err := opened(t, dir)
+		n, cut, err := reopened(t, dir)
 		if err != nil || n != complete || cut != int64(size-end) {
 			t.Fatalf("%d bytes: opened with %d entries, cut %d, %v; want %d and %d", size, n, cut, err, complete, size-end)
 		}
@@ -176,12 +176,12 @@ func TestGarbageIsCutOnlyWhereNoLaterEntryClaimsItDurable(t *testing.T) {
 	// Entries 3 and 4 are of one batch: a crash may leave the second on disk and
 	// not the first.
 	put(t, dir, zeros(2))
-	if n, cut, err := opened(t, dir); err != nil || n != 2 || cut == 0 {
+	if n, cut, err := reopened(t, dir); err != nil || n != 2 || cut == 0 {
 		t.Errorf("the first of a torn batch: %d entries, cut %d, %v; want 2 and a cut", n, cut, err)
 	}
 	// Entry 2 was on disk before 3 was written: it was damaged there.
 	put(t, dir, zeros(1))
-	if _, _, err := opened(t, dir); err == nil {
+	if _, _, err := reopened(t, dir); err == nil {
 		t.Error("an entry that was on disk is cut away")
 	}
 	if left := bytes.Count(bytes.Join(read(t, dir), nil), []byte("\n")); left != 4 {
@@ -192,7 +192,7 @@ func TestGarbageIsCutOnlyWhereNoLaterEntryClaimsItDurable(t *testing.T) {
 	changed[3] = bytes.Replace(lines[3], []byte(`"n":4`), []byte(`"n":5`), 1)
 	put(t, dir, bytes.Join(changed, nil))
 	var fault *Fault
-	if _, _, err := opened(t, dir); !errors.As(err, &fault) || fault.Code != HashWrong || fault.Seq != 4 {
+	if _, _, err := reopened(t, dir); !errors.As(err, &fault) || fault.Code != HashWrong || fault.Seq != 4 {
 		t.Errorf("the last entry changed: %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestAFailedWritePoisonsTheLogUntilItIsOpenedAgain(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			n, _, err := opened(t, dir)
+			n, _, err := reopened(t, dir)
 			if err != nil || n < 2 || n > 3 {
 				t.Fatalf("opened again with %d entries, %v", n, err)
 			}

@@ -67,6 +67,8 @@ func hashOf(b []byte) string {
 
 var tail = regexp.MustCompile(`^,"durable":(0|[1-9][0-9]{0,18}),"hash":"(sha256:[0-9a-f]{64})","op":"([a-z_]{1,32})","prev":"(|sha256:[0-9a-f]{64})","seq":([1-9][0-9]{0,18}),"time":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)"\}$`)
 
+var opName = regexp.MustCompile(`^[a-z_]{1,32}$`)
+
 var head = []byte(`{"body":`)
 
 // parseLine reads the form of a line: everything but whether the body is

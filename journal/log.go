@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -96,6 +97,9 @@ func (l *Log) acquire() error {
 }
 
 func (l *Log) load(visit func(Entry) error) error {
+	if err := l.finishRotation(); err != nil {
+		return err
+	}
 	chain, err := Walk(l.dir, visit)
 	l.chain = *chain
 	path := filepath.Join(l.dir, current)
@@ -121,6 +125,16 @@ func (l *Log) load(visit func(Entry) error) error {
 	}
 	l.durable = l.chain.Seq
 	return nil
+}
+
+// finishRotation makes the segment that a crash in the middle of a rotation left
+// out.
+func (l *Log) finishRotation() error {
+	files, err := Segments(l.dir)
+	if err != nil || len(files) == 0 || filepath.Base(files[len(files)-1]) == current {
+		return err
+	}
+	return Create(l.dir)
 }
 
 // recover decides whether a log that does not verify to its end was torn by a
@@ -183,6 +197,9 @@ func (l *Log) Append(drafts []Draft) ([]Entry, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
+	if err := sound(drafts); err != nil {
+		return nil, err // nothing was written, so nothing is poisoned
+	}
 	entries, chain := l.link(drafts)
 	if err := l.write(); err != nil {
 		l.err = fmt.Errorf("%w: %w", ErrPoisoned, err)
@@ -195,6 +212,22 @@ func (l *Log) Append(drafts []Draft) ([]Entry, error) {
 		l.err = fmt.Errorf("%w: %w", ErrPoisoned, err)
 	}
 	return entries, nil
+}
+
+// sound refuses drafts that could not be read again.
+func sound(drafts []Draft) error {
+	const year10000 = 253402300800
+	for _, d := range drafts {
+		switch {
+		case !opName.MatchString(d.Op):
+			return fmt.Errorf("journal: %q is no operation", d.Op)
+		case d.Time < 0 || d.Time >= year10000:
+			return fmt.Errorf("journal: the time %d has no four-digit year", d.Time)
+		case len(d.Body)+1024 > maxLine || bytes.IndexByte(d.Body, '\n') >= 0 || len(d.Body) == 0:
+			return fmt.Errorf("journal: the body of an entry is one line of at most %d bytes", maxLine-1024)
+		}
+	}
+	return nil
 }
 
 // link gives drafts their places in the chain and fills the buffer.

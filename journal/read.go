@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 )
 
 // current is the segment that is written to; older ones are journal.N.jsonl.
@@ -19,10 +17,9 @@ const current = "journal.jsonl"
 // maxLine bounds an entry: an action of full size in its own objects, escaped.
 const maxLine = 16 << 20
 
-var segmentName = regexp.MustCompile(`^journal\.([1-9][0-9]*)\.jsonl$`)
-
 // Segments lists the files of a log in order: of a directory, or of a file and
-// the older segments beside it.
+// the older segments beside it. Names are probed, not listed: a listing that a
+// rotation cuts through may miss some.
 func Segments(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -32,35 +29,23 @@ func Segments(path string) ([]string, error) {
 	if !info.IsDir() {
 		dir, last = filepath.Dir(path), path
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	numbers := map[int]string{}
-	var order []int
-	limit := -1
-	if m := segmentName.FindStringSubmatch(filepath.Base(last)); m != nil {
-		limit, _ = strconv.Atoi(m[1])
-	}
-	for _, e := range entries {
-		if m := segmentName.FindStringSubmatch(e.Name()); m != nil {
-			n, err := strconv.Atoi(m[1])
-			if err != nil || limit >= 0 && n >= limit {
-				continue
-			}
-			numbers[n] = filepath.Join(dir, e.Name())
-			order = append(order, n)
-		}
-	}
-	slices.Sort(order)
 	var out []string
-	for _, n := range order {
-		out = append(out, numbers[n])
+	for n := 1; ; n++ {
+		older := filepath.Join(dir, fmt.Sprintf("journal.%d.jsonl", n))
+		if older == filepath.Clean(last) {
+			break
+		}
+		if _, err := os.Stat(older); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		out = append(out, older)
 	}
-	if _, err := os.Stat(last); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	} else if err == nil {
+	if _, err := os.Stat(last); err == nil {
 		out = append(out, last)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	return out, nil
 }
@@ -169,15 +154,18 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 // visited. Nothing is written.
 func Walk(path string, visit func(Entry) error) (*Chain, error) {
 	c := &Chain{}
-	files, err := Segments(path)
+	files, newest, err := opened(path)
 	if err != nil {
 		return c, err
+	}
+	if newest != nil {
+		defer newest.Close()
 	}
 	if len(files) == 0 {
 		return c, &Fault{Seq: 1, Code: Malformed, Text: "there is no journal", File: filepath.Join(path, current)}
 	}
 	for i, file := range files {
-		if err := walkFile(c, file, i == len(files)-1, visit); err != nil {
+		if err := walkFile(c, file, i == len(files)-1, newest, visit); err != nil {
 			return c, err
 		}
 	}
@@ -187,21 +175,81 @@ func Walk(path string, visit func(Entry) error) (*Chain, error) {
 	return c, nil
 }
 
-func walkFile(c *Chain, file string, last bool, visit func(Entry) error) error {
-	f, err := os.Open(file)
+// opened lists the segments of a log with the newest one opened first: a
+// rotation that comes in between only gives it another name.
+func opened(path string) ([]string, *os.File, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer f.Close()
+	last := path
+	if info.IsDir() {
+		last = filepath.Join(path, current)
+	}
+	// A rotation renames the newest file and then makes another: between the two
+	// looks it may have no name in the list, and between the two steps there is
+	// none to open. Look again then.
+	const tries = 1000
+	for range tries {
+		newest, err := os.Open(last)
+		missing := errors.Is(err, fs.ErrNotExist)
+		if err != nil && !missing {
+			return nil, nil, err
+		}
+		files, err := Segments(path)
+		switch {
+		case err != nil:
+		case missing && (len(files) == 0 || files[len(files)-1] != last):
+			return files, nil, nil
+		case missing:
+			continue
+		default:
+			var same os.FileInfo
+			if same, err = newest.Stat(); err == nil {
+				if i := indexOf(files, same); i >= 0 {
+					return files[:i+1], newest, nil
+				}
+			}
+		}
+		if newest != nil {
+			err = errors.Join(err, newest.Close())
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, fmt.Errorf("journal: %s is rotated faster than it can be read", path)
+}
+
+func indexOf(files []string, same os.FileInfo) int {
+	return slices.IndexFunc(files, func(file string) bool {
+		info, err := os.Stat(file)
+		return err == nil && os.SameFile(info, same)
+	})
+}
+
+func walkFile(c *Chain, file string, last bool, newest *os.File, visit func(Entry) error) error {
+	f := newest
+	if !last || newest == nil {
+		older, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer older.Close()
+		f = older
+	}
 	number := 0
 	var failed error
-	err = lines(f, func(line []byte, _ int64, complete bool) bool {
+	err := lines(f, func(line []byte, _ int64, complete bool) bool {
 		number++
 		if !complete && last {
 			failed = &Fault{Seq: c.Seq + 1, Code: TornTail, Text: "the last line has no newline and is left as it is", File: file, Line: number}
 			return false
 		}
 		e, fault := c.Next(line)
+		if fault == nil && !complete {
+			fault = &Fault{Seq: e.Seq, Code: Malformed, Text: "a closed segment ends without a newline"}
+		}
 		if fault != nil {
 			fault.File, fault.Line = file, number
 			failed = fault

@@ -2,7 +2,11 @@ package pdp
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/episode"
@@ -135,17 +139,48 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 	return m.record, journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
 }
 
+// written is the event as a reader of the journal will have it: whatever could
+// not be read back the same is an error before anything is written.
+func written(e engine.Event, c *engine.Contract) (engine.Event, error) {
+	if e.Op == engine.OpAttempt {
+		return e, nil
+	}
+	if strings.TrimSpace(e.By.Name) == "" {
+		return e, errors.New("pdp: an event needs somebody it comes from")
+	}
+	if e.Call != "" && e.CallID == "" {
+		return e, errors.New("pdp: name the call by its id")
+	}
+	text, err := action.CanonicalValue(episode.WriteEvent(e))
+	if err != nil {
+		return e, err
+	}
+	value, _, err := action.Parse(text)
+	if err != nil {
+		return e, err
+	}
+	return episode.ReadEvent(value, c)
+}
+
 // decide folds an event on a view and notes what it read.
 func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine.Event) *made {
 	m := &made{bundle: b}
+	if e, m.err = written(e, b.Contract()); m.err != nil {
+		return m
+	}
 	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
 		return m
 	}
 	if e.Op == engine.OpReview {
-		e.Review.Signed = reexam.Verified(b, view.Path(e.TraceID, e.Call), e)
+		e.Review.Signed = reexam.Verified(b, view, e)
 		e.By = b.Identify(e.By.Name, e.Review.Signed)
 	}
 	m.record, m.writes = engine.Step(ctx, b, view, e)
+	if e.Op != engine.OpAttempt && ctx.Err() != nil {
+		// Authority that ran out of time is not authority that refused.
+		m.err = fmt.Errorf("pdp: the event was not decided in time: %w", ctx.Err())
+		return m
+	}
 	// An imposed verdict is part of the event from here on.
 	if d := m.record.Decision; d != nil {
 		e.Attempt.Imposed = d.Imposed

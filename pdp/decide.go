@@ -19,7 +19,9 @@ func (p *PDP) Decide(ctx context.Context, a engine.Action) (engine.Decision, err
 		return notJournalled(a, err), err
 	}
 	e.Time = p.options.Now()
-	got, err := p.send(&request{event: e, made: p.ahead(ctx, e)})
+	m, imposed := p.ahead(ctx, e)
+	e.Attempt.Imposed = imposed
+	got, err := p.send(&request{event: e, made: m})
 	if err != nil {
 		return notJournalled(a, err), err
 	}
@@ -37,11 +39,13 @@ func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Ev
 // ahead decides on a snapshot, within the time for one decision. An evaluation
 // that does not stop is not waited for: every own gate, and every rule that OPA
 // evaluates, is imposed as timed out then, and the committer decides with that.
-func (p *PDP) ahead(ctx context.Context, e engine.Event) *made {
+//
+// What was imposed is part of the event from then on, whoever decides it again.
+func (p *PDP) ahead(ctx context.Context, e engine.Event) (*made, []engine.Imposed) {
 	b := p.Bundle()
 	if len(b.Impose(e.Attempt.Action.Tool, "")) == 0 && ctx.Err() == nil {
 		// Nothing here runs in OPA or CEL, so nothing can take long.
-		return p.decide(ctx, b, p.store.Snapshot(), e)
+		return p.decide(ctx, b, p.store.Snapshot(), e), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	result := make(chan *made, 1)
@@ -51,17 +55,30 @@ func (p *PDP) ahead(ctx context.Context, e engine.Event) *made {
 	}()
 	select {
 	case m := <-result:
-		return m
+		return m, m.imposed()
 	case <-ctx.Done():
 	}
 	// It may have been made at the last moment.
 	select {
 	case m := <-result:
-		return m
+		return m, m.imposed()
 	default:
 	}
-	e.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, "timeout")
-	return p.decide(context.Background(), b, p.store.Snapshot(), e)
+	code := "timeout"
+	if errors.Is(ctx.Err(), context.Canceled) {
+		code = "cancelled"
+	}
+	late := e
+	late.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, code)
+	return p.decide(context.Background(), b, p.store.Snapshot(), late), late.Attempt.Imposed
+}
+
+// imposed is what time forced on the decision that was made.
+func (m *made) imposed() []engine.Imposed {
+	if m.record.Decision == nil {
+		return nil
+	}
+	return m.record.Decision.Imposed
 }
 
 // notJournalled is the answer when nothing could be put on disk: it blocks.
@@ -95,17 +112,19 @@ func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Con
 	if err := ctx.Err(); err != nil {
 		return none, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, engine.NotRun))
 	}
-	status := engine.ResultError
+	finished := false
 	defer func() {
-		if r := recover(); r != nil {
-			// The call may have had its effect; the journal must know.
-			_ = p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, status)
-			panic(r)
+		if !finished {
+			// A panic, or a goroutine that ends here: the call may have had its
+			// effect, and the journal must know. There is nobody to tell an error to.
+			_ = p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, engine.ResultError)
 		}
 	}()
 	out, err := fn(ctx)
-	if err == nil {
-		status = engine.ResultOK
+	finished = true
+	status := engine.ResultOK
+	if err != nil {
+		status = engine.ResultError
 	}
 	return out, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, status))
 }
@@ -162,25 +181,22 @@ func (p *PDP) Refuse(input []byte, bad *action.Error) error {
 // Activate puts a bundle in force, if the acting bundle's authority rule lets
 // the identity do so. A refusal is journalled too, and the old bundle stays.
 func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity) error {
-	if err := keepBundle(p.dir, b); err != nil {
-		return err
-	}
 	var refused error
 	_, err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
 		refused = nil
 		ok, why := acting.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: by})
 		next, invalid := b, ""
+		if ok {
+			if err := keepBundle(p.dir, b); err != nil {
+				return "", nil, nil, err
+			}
+		}
 		if !ok {
 			next, invalid = nil, "invalid_activate"
 			refused = fmt.Errorf("pdp: the bundle was not activated: %s", why.Text)
 		}
-		body, err := activation(b, by, invalid)
+		body, err := reexam.Activation(b.Bundle(), by, invalid)
 		return reexam.OpActivate, body, next, err
 	}})
 	return errors.Join(err, refused)
-}
-
-func activation(b *bundle.Bundle, by engine.Identity, invalid string) ([]byte, error) {
-	return action.CanonicalValue(map[string]any{"bundle": b.Bundle().Digest, "revision": b.Bundle().Revision, "invalid": invalid,
-		"by": map[string]any{"name": by.Name, "role": by.Role, "qualified": by.Qualified}})
 }

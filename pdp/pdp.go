@@ -86,7 +86,7 @@ func Init(dir string, b *bundle.Bundle, now int64) error {
 	if err != nil {
 		return err
 	}
-	body, err := activation(b, engine.Identity{}, "")
+	body, err := reexam.Activation(b.Bundle(), engine.Identity{}, "")
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
@@ -102,7 +102,7 @@ func bundleFile(dir, digest string) string {
 // keepBundle stores a bundle by its digest, unless it is there.
 func keepBundle(dir string, b *bundle.Bundle) error {
 	path := bundleFile(dir, b.Bundle().Digest)
-	if _, err := os.Stat(path); err == nil {
+	if have, err := bundle.Read(path); err == nil && have.Bundle().Digest == b.Bundle().Digest {
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
@@ -112,7 +112,17 @@ func keepBundle(dir string, b *bundle.Bundle) error {
 	if err := errors.Join(b.WriteTarball(f), f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return os.Rename(f.Name(), path)
+	if back, err := bundle.Read(f.Name()); err != nil || back.Bundle().Digest != b.Bundle().Digest {
+		return errors.Join(errors.New("pdp: the bundle could not be written so that it reads back the same"), err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Open locks a state directory and folds its journal. Every attempt in it is

@@ -58,10 +58,17 @@ func review(a engine.Action, by string, r engine.ReviewEvent) engine.Event {
 	return engine.Event{Op: engine.OpReview, TraceID: a.TraceID, CallID: a.CallID, By: engine.Identity{Name: by}, Review: r}
 }
 
+// subject is what a review of a would be about, with the content of a call.
+func subject(p *pdp.PDP, a engine.Action, call string) reexam.Subject {
+	s := reexam.SubjectOf(p.Snapshot(), a.TraceID, a.CallHash)
+	s.Call = call
+	return s
+}
+
 // signed is a review with lena's signature over another review of another call.
 func signed(t testing.TB, p *pdp.PDP, a engine.Action, by string, r, over engine.ReviewEvent, call string) engine.Event {
 	t.Helper()
-	s, err := reexam.Sign(key("lena"), p.Snapshot().Path(a.TraceID, a.CallHash).Request, call, by, over)
+	s, err := reexam.Sign(key("lena"), subject(p, a, call), by, over)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +120,14 @@ func TestWhoMayApprove(t *testing.T) {
 		{"a signature for another request", func(p *pdp.PDP, a engine.Action) engine.Event {
 			r := *p.Snapshot().Path(a.TraceID, a.CallHash).Request
 			r.Seq++
-			s, err := reexam.Sign(key("lena"), &r, a.CallHash, "lena", approve)
+			s, err := reexam.Sign(key("lena"), reexam.Subject{Request: &r, Call: a.CallHash}, "lena", approve)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return review(a, "lena", engine.ReviewEvent{Outcome: engine.Approve, Signature: s})
 		}, false},
 		{"another's key", func(p *pdp.PDP, a engine.Action) engine.Event {
-			s, err := reexam.Sign(key("mallory"), p.Snapshot().Path(a.TraceID, a.CallHash).Request, a.CallHash, "lena", approve)
+			s, err := reexam.Sign(key("mallory"), subject(p, a, a.CallHash), "lena", approve)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +202,6 @@ func TestASignatureCountsOnce(t *testing.T) {
 		}
 	})
 	t.Run("a revocation, of the next rejection", func(t *testing.T) {
-		t.Skip("reported: without a request a revocation's signature is over nothing that changes (reexam.Reviewed)")
 		_, p, a := reviewed(t)
 		apply(t, p, review(a, "otto", engine.ReviewEvent{Outcome: engine.Reject, Code: "wrong_target"}))
 		// The same content in another trace, where no request was made.
@@ -343,7 +349,6 @@ func TestActivation(t *testing.T) {
 // TestActivationDoesNotTrustAFileThatIsThere finds a damaged file under the
 // bundle's name before the journal names it.
 func TestActivationDoesNotTrustAFileThatIsThere(t *testing.T) {
-	t.Skip("reported: a damaged bundle file under the right name is activated, and the state never opens again (pdp.keepBundle)")
 	dir := fresh(t)
 	p := open(t, dir, pdp.Options{})
 	b := with(t, map[string]func(string) string{scopeData: plus("\nnote: x\n")})
@@ -432,7 +437,6 @@ func TestDo(t *testing.T) {
 		}
 	})
 	t.Run("a goroutine that ends in the run is reported", func(t *testing.T) {
-		t.Skip("reported: Goexit in fn leaves the call released without a result (pdp.Do)")
 		dir := fresh(t)
 		p := open(t, dir, pdp.Options{})
 		done := make(chan struct{})

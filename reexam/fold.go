@@ -103,7 +103,7 @@ func (f *Fold) next(ctx context.Context, e journal.Entry) error {
 	case OpActivate:
 		return f.activate(ctx, e)
 	case OpRefused:
-		return f.keep(e, engine.Writes{Clock: e.Time})
+		return f.refused(e)
 	}
 	if f.bundle == nil {
 		return &Problem{e.Seq, BundleMissing, "no bundle was activated before"}
@@ -115,6 +115,21 @@ func (f *Fold) next(ctx context.Context, e journal.Entry) error {
 	return f.step(ctx, e, event)
 }
 
+// refused holds the entry of refused input to its form.
+func (f *Fold) refused(e journal.Entry) error {
+	value, canonical, err := action.ParseEntry(e.Body)
+	body, _ := value.(map[string]any)
+	if err != nil || !bytes.Equal(canonical, e.Body) || len(body) != 4 {
+		return &Problem{e.Seq, Undecodable, errors.Join(err, errNotCanonical).Error()}
+	}
+	for _, key := range []string{"digest", "length", "line", "pointer"} {
+		if _, ok := body[key]; !ok {
+			return &Problem{e.Seq, Undecodable, "the entry is not what refused input writes"}
+		}
+	}
+	return f.keep(e, engine.Writes{Clock: e.Time})
+}
+
 func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) error {
 	batch := f.Store.Begin()
 	defer batch.Abort()
@@ -122,13 +137,19 @@ func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) er
 	if err := episode.Resolve(&event, view, f.bundle.Contract()); err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
-	if event.Op == engine.OpReview && event.Review.Signed && !Verified(f.bundle, view.Path(event.TraceID, event.Call), event) {
+	if event.Op == engine.OpReview && event.Review.Signed && !Verified(f.bundle, view, event) {
 		return &Problem{e.Seq, SignatureWrong, "the review's signature does not verify"}
 	}
 	if event.Op == engine.OpReview && event.By != f.bundle.Identify(event.By.Name, event.Review.Signed) {
 		return &Problem{e.Seq, IdentityWrong, "the bundle's reviewer list does not give the reviewer this role"}
 	}
 	rec, w := engine.Step(ctx, f.bundle, view, event)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if event.Op.String() != e.Op || rec.Time != e.Time {
+		return &Problem{e.Seq, Differs, fmt.Sprintf("the entry is of %s at %d, its event of %s at %d", e.Op, e.Time, event.Op, rec.Time)}
+	}
 	if err := f.compare(e, event, rec); err != nil {
 		return err
 	}
@@ -186,6 +207,12 @@ func difference(got, want []byte) string {
 	return fmt.Sprintf("got ...%s..., the entry has ...%s...", show(got), show(want))
 }
 
+// Activation is the body of an activate entry.
+func Activation(id engine.BundleID, by engine.Identity, invalid string) ([]byte, error) {
+	return action.CanonicalValue(map[string]any{"bundle": id.Digest, "revision": id.Revision, "invalid": invalid,
+		"by": map[string]any{"name": by.Name, "role": by.Role, "qualified": by.Qualified}})
+}
+
 // activation is the body of an activate entry.
 type activation struct {
 	Bundle   string
@@ -195,7 +222,7 @@ type activation struct {
 }
 
 // activate puts a bundle in force, unless the entry says that it was refused.
-func (f *Fold) activate(_ context.Context, e journal.Entry) error {
+func (f *Fold) activate(ctx context.Context, e journal.Entry) error {
 	var a activation
 	_, canonical, err := action.ParseEntry(e.Body)
 	if err != nil || !bytes.Equal(canonical, e.Body) {
@@ -204,6 +231,19 @@ func (f *Fold) activate(_ context.Context, e journal.Entry) error {
 	if err := json.Unmarshal(e.Body, &a); err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
+	// Only the first activation has nobody behind it.
+	if f.bundle != nil {
+		ok, _ := f.bundle.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: a.By})
+		if want := map[bool]string{true: "", false: "invalid_activate"}[ok]; a.Invalid != want {
+			return &Problem{e.Seq, Differs, fmt.Sprintf("the acting bundle's authority gives %q, the entry has %q", want, a.Invalid)}
+		}
+	} else if a.By != (engine.Identity{}) || a.Invalid != "" {
+		return &Problem{e.Seq, Differs, "the first activation names somebody"}
+	}
+	again, err := Activation(engine.BundleID{Digest: a.Bundle, Revision: a.Revision}, a.By, a.Invalid)
+	if err != nil || !bytes.Equal(again, e.Body) {
+		return &Problem{e.Seq, Differs, "the entry is not what an activation writes"}
+	}
 	if a.Invalid == "" {
 		b, err := f.library(a.Bundle)
 		if err != nil {
@@ -211,6 +251,9 @@ func (f *Fold) activate(_ context.Context, e journal.Entry) error {
 		}
 		if b.Bundle().Digest != a.Bundle {
 			return &Problem{e.Seq, BundleWrong, fmt.Sprintf("the bundle has the digest %s, the entry names %s", b.Bundle().Digest, a.Bundle)}
+		}
+		if b.Bundle().Revision != a.Revision {
+			return &Problem{e.Seq, BundleWrong, fmt.Sprintf("the bundle has the revision %q, the entry names %q", b.Bundle().Revision, a.Revision)}
 		}
 		f.bundle = b
 	}

@@ -94,13 +94,12 @@ func Replay(ctx context.Context, path string, o Options) (Report, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.Entries++
 		headSeen = headSeen || e.Hash == o.Head
-		if o.Progress != nil && r.Entries%1024 == 0 {
-			o.Progress(r.Entries)
-		}
 		if err := fold.Next(ctx, e); err != nil {
 			return err
+		}
+		if r.Entries++; o.Progress != nil && r.Entries%1024 == 0 {
+			o.Progress(r.Entries)
 		}
 		return other.next(ctx, e, fold, &r)
 	})
