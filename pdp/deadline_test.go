@@ -2,6 +2,7 @@ package pdp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -180,5 +181,28 @@ func TestACancelledCaller(t *testing.T) {
 	}
 	if r := replayed(t, dir); !r.OK {
 		t.Fatalf("replay: %+v", r)
+	}
+}
+
+// TestAnActivationIsNotRefusedForLackOfTime gives up before authority was asked:
+// nothing is journalled, the old bundle stays, and the state opens again.
+func TestAnActivationIsNotRefusedForLackOfTime(t *testing.T) {
+	dir := fresh(t)
+	p := open(t, dir, pdp.Options{})
+	before, was := len(entries(t, dir)), p.Bundle().Bundle()
+	stricter := with(t, map[string]func(string) string{"conjunct/registry/data.yaml": swap("read_ticket:\n    {reversibility: reversible, blast_radius: task", "read_ticket:\n    {reversibility: irreversible, blast_radius: external")})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Activate(ctx, stricter, engine.Identity{Name: "op", Role: "operator"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if got := len(entries(t, dir)); got != before {
+		t.Errorf("%d entries, want %d", got, before)
+	}
+	if got := p.Bundle().Bundle(); got != was {
+		t.Errorf("%v is in force, want %v", got, was)
+	}
+	if err := reopens(t, dir, p); err != nil {
+		t.Fatal(shorten(err.Error()))
 	}
 }

@@ -184,7 +184,13 @@ func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity
 	var refused error
 	_, err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
 		refused = nil
+		ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
+		defer cancel()
 		ok, why := acting.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: by})
+		if ctx.Err() != nil {
+			// Authority that ran out of time is not authority that refused.
+			return "", nil, nil, fmt.Errorf("pdp: the activation was not decided in time: %w", ctx.Err())
+		}
 		next, invalid := b, ""
 		if ok {
 			if err := keepBundle(p.dir, b); err != nil {

@@ -234,6 +234,9 @@ func (f *Fold) activate(ctx context.Context, e journal.Entry) error {
 	// Only the first activation has nobody behind it.
 	if f.bundle != nil {
 		ok, _ := f.bundle.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: a.By})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if want := map[bool]string{true: "", false: "invalid_activate"}[ok]; a.Invalid != want {
 			return &Problem{e.Seq, Differs, fmt.Sprintf("the acting bundle's authority gives %q, the entry has %q", want, a.Invalid)}
 		}

@@ -238,36 +238,35 @@ func TestAForgerIsFound(t *testing.T) {
 		forge func(t *testing.T, dir string, l []line, i int) []line
 		code  string
 		at    uint64 // the entry that does not follow
-		bug   string
 	}{
-		{"a block made an allow", 8, edit(`"outcome":"block"`, `"outcome":"allow"`), reexam.Differs, 8, ""},
-		{"a permit", 3, edit(`"permit":false`, `"permit":true`), reexam.Differs, 3, ""},
-		{"a gate made to pass", 8, edit(`"verdict":"fail"`, `"verdict":"pass"`), reexam.Differs, 8, ""},
-		{"a reason changed", 8, edit(`"code":"floor_applied"`, `"code":"floor_matched"`), reexam.Differs, 8, ""},
-		{"a floor removed", 8, edit(`irreversible-system-out-of-scope`, `irreversible-system-out-of-scopE`), reexam.Differs, 8, ""},
-		{"an argument changed", 3, edit(`jdoe`, `other`), reexam.Differs, 3, ""},
-		{"the confidence changed", 8, edit(`"confidence":0.95`, `"confidence":0.5`), reexam.Differs, 8, ""},
-		{"the tool changed", 8, edit(`"tool":"deprovision_account","trace_id"`, `"tool":"read_ticket","trace_id"`), reexam.Differs, 8, ""},
-		{"a fact added to what was reviewed", 3, edit(`"facts":{}`, `"facts":{"x":1}`), reexam.SignatureWrong, 4, ""},
-		{"another bundle named", 8, edit(`"bundle":"sha256:`, `"bundle":"sha256:0`), reexam.Differs, 8, ""},
-		{"an unknown field in an attempt", 2, edit(`"facts":{}`, `"extra":1,"facts":{}`), reexam.Differs, 2, ""},
-		{"an attempt spelt otherwise", 2, edit(`"facts":{}`, `"facts": {}`), reexam.Differs, 2, ""},
-		{"a verdict said to be imposed on nothing", 2, edit(`"imposed":[]`, `"imposed":[{"code":"timeout","gate":"change-window"}]`), reexam.Differs, 2, ""},
-		{"an attempt that is no action", 2, edit(`"call_id"`, `"call_jd"`), reexam.Undecodable, 2, ""},
+		{"a block made an allow", 8, edit(`"outcome":"block"`, `"outcome":"allow"`), reexam.Differs, 8},
+		{"a permit", 3, edit(`"permit":false`, `"permit":true`), reexam.Differs, 3},
+		{"a gate made to pass", 8, edit(`"verdict":"fail"`, `"verdict":"pass"`), reexam.Differs, 8},
+		{"a reason changed", 8, edit(`"code":"floor_applied"`, `"code":"floor_matched"`), reexam.Differs, 8},
+		{"a floor removed", 8, edit(`irreversible-system-out-of-scope`, `irreversible-system-out-of-scopE`), reexam.Differs, 8},
+		{"an argument changed", 3, edit(`jdoe`, `other`), reexam.Differs, 3},
+		{"the confidence changed", 8, edit(`"confidence":0.95`, `"confidence":0.5`), reexam.Differs, 8},
+		{"the tool changed", 8, edit(`"tool":"deprovision_account","trace_id"`, `"tool":"read_ticket","trace_id"`), reexam.Differs, 8},
+		{"a fact added to what was reviewed", 3, edit(`"facts":{}`, `"facts":{"x":1}`), reexam.SignatureWrong, 4},
+		{"another bundle named", 8, edit(`"bundle":"sha256:`, `"bundle":"sha256:0`), reexam.Differs, 8},
+		{"an unknown field in an attempt", 2, edit(`"facts":{}`, `"extra":1,"facts":{}`), reexam.Differs, 2},
+		{"an attempt spelt otherwise", 2, edit(`"facts":{}`, `"facts": {}`), reexam.Differs, 2},
+		{"a verdict said to be imposed on nothing", 2, edit(`"imposed":[]`, `"imposed":[{"code":"timeout","gate":"change-window"}]`), reexam.Differs, 2},
+		{"an attempt that is no action", 2, edit(`"call_id"`, `"call_jd"`), reexam.Undecodable, 2},
 
-		{"the reviewer's role", 4, edit(`"role":"service-desk-lead"`, `"role":"chief"`), reexam.IdentityWrong, 4, ""},
-		{"the reviewer's qualification", 4, edit(`"qualified":true`, `"qualified":false`), reexam.IdentityWrong, 4, ""},
-		{"the reviewer", 4, edit(`"by":"lena"`, `"by":"otto"`), reexam.SignatureWrong, 4, ""},
+		{"the reviewer's role", 4, edit(`"role":"service-desk-lead"`, `"role":"chief"`), reexam.IdentityWrong, 4},
+		{"the reviewer's qualification", 4, edit(`"qualified":true`, `"qualified":false`), reexam.IdentityWrong, 4},
+		{"the reviewer", 4, edit(`"by":"lena"`, `"by":"otto"`), reexam.SignatureWrong, 4},
 		{"a signature of nothing", 4, func(t *testing.T, dir string, l []line, i int) []line {
 			var body struct{ Event struct{ Signature string } }
 			if err := json.Unmarshal(l[i].Body, &body); err != nil {
 				t.Fatal(err)
 			}
 			return edit(body.Event.Signature, base64.StdEncoding.EncodeToString(make([]byte, 64)))(t, dir, l, i)
-		}, reexam.SignatureWrong, 4, ""},
-		{"a signed approval made a return", 4, edit(`"outcome":"approve"`, `"outcome":"return"`), reexam.SignatureWrong, 4, ""},
-		{"the signature taken off, and said so", 4, edit(`"signed":true`, `"signed":false`), reexam.IdentityWrong, 4, ""},
-		{"the note, which the signature does not cover", 4, edit(`called back`, `never mind`), reexam.SignatureWrong, 4, "a review's note is not signed (reexam.Reviewed)"},
+		}, reexam.SignatureWrong, 4},
+		{"a signed approval made a return", 4, edit(`"outcome":"approve"`, `"outcome":"return"`), reexam.SignatureWrong, 4},
+		{"the signature taken off, and said so", 4, edit(`"signed":true`, `"signed":false`), reexam.IdentityWrong, 4},
+		{"the note, which the signature does not cover", 4, edit(`called back`, `never mind`), reexam.SignatureWrong, 4},
 		{"an unsigned review made up", 4, func(_ *testing.T, _ string, l []line, i int) []line {
 			var body map[string]any
 			_ = json.Unmarshal(l[i].Body, &body)
@@ -276,58 +275,58 @@ func TestAForgerIsFound(t *testing.T) {
 			e["signed"] = false
 			l[i].Body, _ = action.CanonicalValue(body)
 			return l
-		}, reexam.IdentityWrong, 4, ""},
-		{"a review spelt otherwise", 4, edit(`"event":{`, `"event": {`), reexam.Undecodable, 4, ""},
-		{"an unknown field in an event", 6, edit(`"op":"result"`, `"op":"result","oq":1`), reexam.Undecodable, 6, ""},
-		{"an unknown field beside an event", 6, edit(`"event":{`, `"evenr":1,"event":{`), reexam.Differs, 6, ""},
-		{"a result by somebody else", 6, edit(`"role":"pep"`, `"role":"agent"`), reexam.Differs, 6, ""},
-		{"a result of another call", 6, edit(`"call":"c2"`, `"call":"c1"`), "", 0, ""},
-		{"a result of a call nobody proposed", 6, edit(`"call":"c2"`, `"call":"c7"`), reexam.Undecodable, 6, ""},
-		{"a result that is earlier", 6, edit(`"t":1772443800`, `"t":1772443799`), reexam.Differs, 6, ""},
+		}, reexam.IdentityWrong, 4},
+		{"a review spelt otherwise", 4, edit(`"event":{`, `"event": {`), reexam.Undecodable, 4},
+		{"an unknown field in an event", 6, edit(`"op":"result"`, `"op":"result","oq":1`), reexam.Undecodable, 6},
+		{"an unknown field beside an event", 6, edit(`"event":{`, `"evenr":1,"event":{`), reexam.Differs, 6},
+		{"a result by somebody else", 6, edit(`"role":"pep"`, `"role":"agent"`), reexam.Differs, 6},
+		{"a result of another call", 6, edit(`"call":"c2"`, `"call":"c1"`), "", 0},
+		{"a result of a call nobody proposed", 6, edit(`"call":"c2"`, `"call":"c7"`), reexam.Undecodable, 6},
+		{"a result that is earlier", 6, edit(`"t":1772443800`, `"t":1772443799`), reexam.Differs, 6},
 		{"the time of the entry of a result", 6, func(_ *testing.T, _ string, l []line, i int) []line {
 			for k := i; k < len(l); k++ {
 				l[k].Time = "2026-03-02T09:31:00Z"
 			}
 			return l
-		}, reexam.Differs, 6, "an entry's time is not held to the event's (reexam.Fold.step)"},
-		{"another operation", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i].Op = "failure"; return l }, reexam.Differs, 6, "an entry's op is not held to the event's (reexam.ReadEvent)"},
-		{"an operation that does not exist", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i].Op = "nothing"; return l }, reexam.Undecodable, 6, "an entry's op is not held to the event's (reexam.ReadEvent)"},
+		}, reexam.Differs, 6},
+		{"another operation", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i].Op = "failure"; return l }, reexam.Differs, 6},
+		{"an operation that does not exist", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i].Op = "nothing"; return l }, reexam.Differs, 6},
 
-		{"the approval dropped", 4, drop, reexam.Differs, 4, ""},
-		{"the first attempt dropped", 2, drop, "", 0, ""},
-		{"the held attempt dropped", 3, drop, reexam.Undecodable, 3, ""},
-		{"the activation dropped", 1, drop, reexam.BundleMissing, 1, ""},
-		{"an attempt made a second time", 5, func(_ *testing.T, _ string, l []line, i int) []line { return slices.Insert(l, i+1, l[i]) }, reexam.Differs, 6, ""},
+		{"the approval dropped", 4, drop, reexam.Differs, 4},
+		{"the first attempt dropped", 2, drop, "", 0},
+		{"the held attempt dropped", 3, drop, reexam.Undecodable, 3},
+		{"the activation dropped", 1, drop, reexam.BundleMissing, 1},
+		{"an attempt made a second time", 5, func(_ *testing.T, _ string, l []line, i int) []line { return slices.Insert(l, i+1, l[i]) }, reexam.Differs, 6},
 
-		{"refused input spelt otherwise", 7, edit(`"length":1`, `"length": 1`), reexam.Undecodable, 7, "a refused entry's body is not read (reexam.Fold.Next)"},
+		{"refused input spelt otherwise", 7, edit(`"length":1`, `"length": 1`), reexam.Undecodable, 7},
 		{"refused input that is no JSON", 7, func(_ *testing.T, _ string, l []line, i int) []line {
 			l[i].Body = json.RawMessage(`}garbage{`)
 			return l
-		}, reexam.Undecodable, 7, "a refused entry's body is not read (reexam.Fold.Next)"},
-		{"refused input with something else in it", 7, edit(`"length":1`, `"length":1,"permit":true`), reexam.Undecodable, 7, "a refused entry's body is not read (reexam.Fold.Next)"},
+		}, reexam.Undecodable, 7},
+		{"refused input with something else in it", 7, edit(`"length":1`, `"length":1,"permit":true`), reexam.Undecodable, 7},
 
-		{"a refused activation made one", 9, edit(`"invalid":"invalid_activate"`, `"invalid":""`), reexam.Differs, 9, "an activation is not decided again (reexam.Fold.activate)"},
-		{"a refused activation made the operator's", 9, edit(`"role":"agent"`, `"role":"operator"`), reexam.Differs, 9, "an activation is not decided again (reexam.Fold.activate)"},
-		{"an activation by nobody, in the middle", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i] = l[0]; return l }, reexam.Differs, 6, "an activation is not decided again (reexam.Fold.activate)"},
-		{"an activation of another revision", 1, edit(`"revision":"`, `"revision":"x`), reexam.Differs, 1, "an activation is not derived again (reexam.Fold.activate)"},
-		{"an unknown field in an activation", 1, edit(`"revision":`, `"revisiom":1,"revision":`), reexam.Undecodable, 1, "an activation is not derived again (reexam.Fold.activate)"},
-		{"keys of an activation in other letters", 1, edit(`{"bundle":`, `{"Bundle":`), reexam.Undecodable, 1, "an activation is not derived again (reexam.Fold.activate)"},
-		{"an activation spelt otherwise", 1, edit(`{"bundle":`, `{ "bundle":`), reexam.Undecodable, 1, ""},
-		{"an activation of a bundle that is not there", 1, edit(`"bundle":"sha256:`, `"bundle":"sha256:00`), reexam.BundleMissing, 1, ""},
-		{"an activation that leads out of the directory", 1, edit(`"bundle":"sha256:`, `"bundle":"../../../`), reexam.BundleMissing, 1, ""},
+		{"a refused activation made one", 9, edit(`"invalid":"invalid_activate"`, `"invalid":""`), reexam.Differs, 9},
+		{"a refused activation made the operator's", 9, edit(`"role":"agent"`, `"role":"operator"`), reexam.Differs, 9},
+		{"an activation by nobody, in the middle", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i] = l[0]; return l }, reexam.Differs, 6},
+		{"an activation of another revision", 1, edit(`"revision":"`, `"revision":"x`), reexam.BundleWrong, 1},
+		{"an unknown field in an activation", 1, edit(`"revision":`, `"revisiom":1,"revision":`), reexam.Differs, 1},
+		{"keys of an activation in other letters", 1, edit(`{"bundle":`, `{"Bundle":`), reexam.Differs, 1},
+		{"an activation spelt otherwise", 1, edit(`{"bundle":`, `{ "bundle":`), reexam.Undecodable, 1},
+		{"an activation of a bundle that is not there", 1, edit(`"bundle":"sha256:`, `"bundle":"sha256:00`), reexam.BundleMissing, 1},
+		{"an activation that leads out of the directory", 1, edit(`"bundle":"sha256:`, `"bundle":"../../../`), reexam.BundleMissing, 1},
 
 		{"the bundle removed", 1, func(t *testing.T, dir string, l []line, _ int) []line {
 			if err := os.Remove(bundleName(t, dir)); err != nil {
 				t.Fatal(err)
 			}
 			return l
-		}, reexam.BundleMissing, 1, ""},
+		}, reexam.BundleMissing, 1},
 		{"the bundle cut", 1, func(t *testing.T, dir string, l []line, _ int) []line {
 			if err := os.Truncate(bundleName(t, dir), 100); err != nil {
 				t.Fatal(err)
 			}
 			return l
-		}, reexam.BundleMissing, 1, ""},
+		}, reexam.BundleMissing, 1},
 		{"another bundle under its name", 1, func(t *testing.T, dir string, l []line, _ int) []line {
 			f, err := os.Create(bundleName(t, dir))
 			if err != nil {
@@ -338,12 +337,9 @@ func TestAForgerIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			return l
-		}, reexam.BundleWrong, 1, ""},
+		}, reexam.BundleWrong, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.bug != "" {
-				t.Skip("reported: ", c.bug)
-			}
 			dir := copyOf(t)
 			write(t, dir, c.forge(t, dir, read(t, dir), c.seq-1))
 			before, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
