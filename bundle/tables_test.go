@@ -50,10 +50,10 @@ func runReported(t *testing.T, file string, before string, cases []refusal) {
 			f := with(small(t), file, before+c.text)
 			ps := problems(t, f)
 			if len(ps) == 0 {
-				t.Skipf("reported: %s loads", c.text)
+				fault(t, "%s loads", c.text)
 			}
 			if got := places(f, ps); len(got) == 0 || !strings.HasPrefix(got[0], file+":") {
-				t.Skipf("reported: %s is told at %q", c.text, got)
+				fault(t, "%s is told at %q", c.text, got)
 			}
 		})
 	}
@@ -197,7 +197,7 @@ func TestContractHoles(t *testing.T) {
 func TestPathPinsKeepTheirDefault(t *testing.T) {
 	b := load(t, with(small(t), contractFile, contractHead+"pins: {trace: [context, rule, component, extra]}"))
 	if got, want := b.Contract().PathPins, []string{"input", "output"}; !slices.Equal(got, want) {
-		t.Skipf("reported: path pins %q, want the default %q", got, want)
+		fault(t, "path pins %q, want the default %q", got, want)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestPathPinsKeepTheirDefault(t *testing.T) {
 func TestCounterHintNamesAnotherWord(t *testing.T) {
 	ps := problems(t, with(small(t), contractFile, contractHead+"counters: {n: {tools: [pay], sum: to}}"))
 	if len(ps) == 1 && ps[0].Hint == `did you mean "to"?` {
-		t.Skipf("reported: %v", ps[0])
+		fault(t, "%v", ps[0])
 	}
 }
 
@@ -270,7 +270,7 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 				t.Fatalf("%s: problems at %q, want one at %s", c.text, got, c.want)
 			}
 			if len(got) != 1 {
-				t.Skipf("reported: %s: problems at %q, want only %s", c.text, got, c.want)
+				fault(t, "%s: problems at %q, want only %s", c.text, got, c.want)
 			}
 		})
 	}

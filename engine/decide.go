@@ -57,7 +57,7 @@ func Decide(ctx context.Context, p Policy, in Input) (d Decision) {
 func broken(in Input, what string) Decision {
 	in.Facts = object(in.Facts)
 	d := refusal(nil, &in)
-	why := reason("engine_panic", "the decision could not be completed: "+what)
+	why := normal(reason("engine_panic", "the decision could not be completed: "+what))
 	d.Reasons = []Reason{why}
 	d.Gates = []GateResult{{Name: "BOUNDS", Verdict: Unknown, Reasons: []Reason{why}}}
 	d.Cause, d.answered = "BOUNDS", OutOfScope

@@ -198,7 +198,7 @@ func TestFormatHoles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, problems := Parse("s.yaml", []byte(c.text), p); len(problems) == 0 {
-				t.Skip("reported: it is read")
+				fault(t, "it is read")
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestSettingsOfTheEngine(t *testing.T) {
 	p := desk(t)
 	for _, name := range []string{"deadline: 5", "eligible: false", "review_ttl: 5", "queue: 5"} {
 		if _, problems := Parse("s.yaml", []byte(head+"state: {settings: {"+name+"}}\nexpect: {outcome: allow}\n"), p); len(problems) > 0 {
-			t.Skipf("reported: %v", problems)
+			fault(t, "%v", problems)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestSettingsOfTheEngine(t *testing.T) {
 // TestExpiresIsATime is reported: `time` may be written as a time, `expires` not.
 func TestExpiresIsATime(t *testing.T) {
 	if _, problems := Parse("s.yaml", []byte(head+"state: {evidence: {ci: {status: pass, expires: 2026-03-02T09:30:00Z}}}\nexpect: {outcome: allow}\n"), desk(t)); len(problems) > 0 {
-		t.Skipf("reported: %v", problems)
+		fault(t, "%v", problems)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestActionProblemInAList(t *testing.T) {
 		t.Fatalf("problems %v, want one", problems)
 	}
 	if problems[0].Row != 10 {
-		t.Skipf("reported: %v, want row 10", problems[0])
+		fault(t, "%v, want row 10", problems[0])
 	}
 }
 
@@ -294,7 +294,7 @@ func TestBesideARelativePath(t *testing.T) {
 			}
 			t.Chdir(filepath.Join(root, c.in))
 			if got := Beside(c.bundle); len(got) != 1 {
-				t.Skipf("reported: Beside(%q) in %s = %q, want one directory", c.bundle, c.in, got)
+				fault(t, "Beside(%q) in %s = %q, want one directory", c.bundle, c.in, got)
 			}
 		})
 	}
@@ -362,7 +362,7 @@ func TestReadDirSkipsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s, problems, err := ReadDir(root, p); err == nil && len(s)+len(problems) == 0 {
-				t.Skipf("reported: %s is neither read nor told", name)
+				fault(t, "%s is neither read nor told", name)
 			}
 		})
 	}
