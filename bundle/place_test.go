@@ -68,7 +68,7 @@ func TestCELProblemPlaces(t *testing.T) {
 	}
 }
 
-// TestDuplicateGateIsTheSecond is reported: the first of two gates of a name is
+// TestDuplicateGateIsTheSecond: the first of two gates of a name is
 // blamed for the second.
 func TestDuplicateGateIsTheSecond(t *testing.T) {
 	f := with(small(t), celFile, "gates:\n  - {name: g, expression: 1 == 1}\n  - {name: g, expression: 1 == 1}\n")
@@ -81,7 +81,7 @@ func TestDuplicateGateIsTheSecond(t *testing.T) {
 	}
 }
 
-// TestMatchProblemIsAtTheMatch is reported: an undeclared tool is told at the
+// TestMatchProblemIsAtTheMatch: an undeclared tool is told at the
 // gate and not at its row.
 func TestMatchProblemIsAtTheMatch(t *testing.T) {
 	f := with(small(t), celFile, "gates:\n  - name: g\n    expression: 1 == 1\n    match:\n      tools: [pay, lok]\n")

@@ -277,22 +277,6 @@ func TestTheLastNewline(t *testing.T) {
 	}
 }
 
-// TestAWholeEntryThatLacksItsNewline verifies, so it was answered or would have
-// been: it is not lost.
-func TestAWholeEntryThatLacksItsNewline(t *testing.T) {
-	t.Skip("by design: what was not written to its end was never answered, and is cut")
-	dir := logOf(t, 0, 1, 1, 1)
-	text := contents(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, current), text[:len(text)-1], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l := openLog(t, dir, 0)
-	defer l.Close()
-	if seq, _ := l.Head(); seq != 3 {
-		t.Fatalf("head %d, %d bytes cut: an entry that verifies was thrown away", seq, l.Cut)
-	}
-}
-
 // failing is a segment that fails in one way.
 type failing struct {
 	file
