@@ -130,7 +130,7 @@ func TestTwoFilesAtOnePlace(t *testing.T) {
 	}
 }
 
-// TestProblemsOfSplitDataHaveAPlace: a key that a directory makes
+// TestProblemsOfSplitDataHaveAPlace holds against a fault: a key that a directory makes
 // has no place of its own, so a problem with it names the bundle only.
 func TestProblemsOfSplitDataHaveAPlace(t *testing.T) {
 	f := small(t)
@@ -256,7 +256,7 @@ func TestArchiveNamesThatEscape(t *testing.T) {
 	}
 }
 
-// TestSymlinkedDirectoryDoesNotCount: a link to a directory has no
+// TestSymlinkedDirectoryDoesNotCount holds against a fault: a link to a directory has no
 // name that looks like policy, so everything below it silently is not there.
 func TestSymlinkedDirectoryDoesNotCount(t *testing.T) {
 	f := small(t)
@@ -313,7 +313,7 @@ func TestNoTarball(t *testing.T) {
 	}
 }
 
-// TestDamagedTarball: the reader stops at the end mark of the
+// TestDamagedTarball holds against a fault: the reader stops at the end mark of the
 // archive and never sees the checksum of the compressed stream behind it.
 func TestDamagedTarball(t *testing.T) {
 	f := small(t)
@@ -335,7 +335,7 @@ func TestDamagedTarball(t *testing.T) {
 	}
 }
 
-// TestSecondArchiveBehindTheFirst: entries behind the end mark
+// TestSecondArchiveBehindTheFirst holds against a fault: entries behind the end mark
 // silently do not count.
 func TestSecondArchiveBehindTheFirst(t *testing.T) {
 	f := small(t)
@@ -392,7 +392,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestBombOfFilesThatDoNotCount: an entry that is not wanted is
+// TestBombOfFilesThatDoNotCount holds against a fault: an entry that is not wanted is
 // decompressed to its end, whatever its size, since no limit looks at it.
 func TestBombOfFilesThatDoNotCount(t *testing.T) {
 	sizes, read := int64(maxTotal*3), int64(0)

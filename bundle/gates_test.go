@@ -246,7 +246,7 @@ func TestRuleHoles(t *testing.T) {
 	}
 }
 
-// TestEmptyArgumentsMeanNone: a tool that declares that it takes no
+// TestEmptyArgumentsMeanNone holds against a fault: a tool that declares that it takes no
 // arguments is not held to it.
 func TestEmptyArgumentsMeanNone(t *testing.T) {
 	b := load(t, edit(t, small(t), registryFile, "arguments: {query: {type: string, required: true}}", "arguments: {}"))

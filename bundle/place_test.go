@@ -68,7 +68,7 @@ func TestCELProblemPlaces(t *testing.T) {
 	}
 }
 
-// TestDuplicateGateIsTheSecond: the first of two gates of a name is
+// TestDuplicateGateIsTheSecond holds against a fault: the first of two gates of a name is
 // blamed for the second.
 func TestDuplicateGateIsTheSecond(t *testing.T) {
 	f := with(small(t), celFile, "gates:\n  - {name: g, expression: 1 == 1}\n  - {name: g, expression: 1 == 1}\n")
@@ -81,7 +81,7 @@ func TestDuplicateGateIsTheSecond(t *testing.T) {
 	}
 }
 
-// TestMatchProblemIsAtTheMatch: an undeclared tool is told at the
+// TestMatchProblemIsAtTheMatch holds against a fault: an undeclared tool is told at the
 // gate and not at its row.
 func TestMatchProblemIsAtTheMatch(t *testing.T) {
 	f := with(small(t), celFile, "gates:\n  - name: g\n    expression: 1 == 1\n    match:\n      tools: [pay, lok]\n")

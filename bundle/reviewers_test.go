@@ -97,7 +97,7 @@ func TestWriteTarball(t *testing.T) {
 	}
 }
 
-// TestWriteTarballOfAnyName: what loads must be written too, or no
+// TestWriteTarballOfAnyName holds against a fault: what loads must be written too, or no
 // state can be made of it.
 func TestWriteTarballOfAnyName(t *testing.T) {
 	for _, name := range []string{"conjunct/floors/größe.rego", "conjunct/floors/" + strings.Repeat("a", 120) + ".rego", "conjunct/" + strings.Repeat("deep/", 60) + "x.rego"} {

@@ -192,7 +192,7 @@ func TestContractHoles(t *testing.T) {
 	})
 }
 
-// TestPathPinsKeepTheirDefault: a contract that names its trace
+// TestPathPinsKeepTheirDefault holds against a fault: a contract that names its trace
 // pins loses the path pins input and output, so a moved input voids nothing.
 func TestPathPinsKeepTheirDefault(t *testing.T) {
 	b := load(t, with(small(t), contractFile, contractHead+"pins: {trace: [context, rule, component, extra]}"))
@@ -201,7 +201,7 @@ func TestPathPinsKeepTheirDefault(t *testing.T) {
 	}
 }
 
-// TestCounterHintNamesAnotherWord: an argument of the wrong type is
+// TestCounterHintNamesAnotherWord holds against a fault: an argument of the wrong type is
 // no misspelling.
 func TestCounterHintNamesAnotherWord(t *testing.T) {
 	ps := problems(t, with(small(t), contractFile, contractHead+"counters: {n: {tools: [pay], sum: to}}"))
@@ -252,7 +252,7 @@ func TestRegistryKeys(t *testing.T) {
 	})
 }
 
-// TestOneMistakeIsOneProblem: a value that does not decode is told
+// TestOneMistakeIsOneProblem holds against a fault: a value that does not decode is told
 // once more in words that lead away from it.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	const last = "    detection_latency: hours\n    arguments: "
@@ -385,7 +385,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestManifestIsJSON: OPA reads the manifest as JSON only.
+// TestManifestIsJSON holds against a fault: OPA reads the manifest as JSON only.
 func TestManifestIsJSON(t *testing.T) {
 	if ps := problems(t, with(small(t), manifestFile, "revision: r\nroots: [conjunct]\nrego_version: 1\n")); ps == nil {
 		t.Error("a manifest in YAML loads, and OPA refuses the same bundle")

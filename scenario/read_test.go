@@ -204,7 +204,7 @@ func TestFormatHoles(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheEngine: a setting that the standard gates read
+// TestSettingsOfTheEngine holds against a fault: a setting that the standard gates read
 // can be tested only where the contract gives it a first value.
 func TestSettingsOfTheEngine(t *testing.T) {
 	p := desk(t)
@@ -215,14 +215,14 @@ func TestSettingsOfTheEngine(t *testing.T) {
 	}
 }
 
-// TestExpiresIsATime: `time` may be written as a time, `expires` not.
+// TestExpiresIsATime holds against a fault: `time` may be written as a time, `expires` not.
 func TestExpiresIsATime(t *testing.T) {
 	if _, problems := Parse("s.yaml", []byte(head+"state: {evidence: {ci: {status: pass, expires: 2026-03-02T09:30:00Z}}}\nexpect: {outcome: allow}\n"), desk(t)); len(problems) > 0 {
 		fault(t, "%v", problems)
 	}
 }
 
-// TestActionProblemInAList: a mistake within a list is told at the
+// TestActionProblemInAList holds against a fault: a mistake within a list is told at the
 // action and not at its row.
 func TestActionProblemInAList(t *testing.T) {
 	_, problems := Parse("s.yaml", []byte("name: n\naction:\n  trace_id: t\n  call_id: c\n  tool: read_ticket\n  arguments: {ticket: x}\n  plan:\n    steps:\n      - id: s1\n        tol: x\nexpect: {outcome: allow}\n"), desk(t))
@@ -283,7 +283,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestBesideARelativePath: scenarios are looked for by the text of
+// TestBesideARelativePath holds against a fault: scenarios are looked for by the text of
 // the path, so they silently do not run from within the bundle or its parent.
 func TestBesideARelativePath(t *testing.T) {
 	root := directories(t, "policies/desk", "testdata/scenarios/desk", "mine/bundle", "mine/scenarios")
@@ -341,7 +341,7 @@ func TestReadDir(t *testing.T) {
 	}
 }
 
-// TestReadDirSkipsNothing: a file that looks like a scenario and is
+// TestReadDirSkipsNothing holds against a fault: a file that looks like a scenario and is
 // not read would be a scenario that never runs.
 func TestReadDirSkipsNothing(t *testing.T) {
 	p := desk(t)
