@@ -17,19 +17,20 @@ const module = "github.com/conjunct-project/conjunct"
 // docs/design.md says what each room is for. A new edge is a design change.
 var edges = map[string][]string{
 	".":        {"cli"},
-	"cli":      {"pdp", "reexam", "episode", "scenario", "bundle", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
-	"pdp":      {"reexam", "bundle", "episode", "evidence", "journal", "rego", "cel", "action", "engine"},
+	"cli":      {"pdp", "reexam", "episode", "scenario", "bundle", "signals", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
+	"pdp":      {"reexam", "bundle", "signals", "episode", "evidence", "journal", "rego", "cel", "action", "engine"},
 	"reexam":   {"bundle", "episode", "evidence", "journal", "action", "engine"},
 	"journal":  {},
 	"episode":  {"evidence", "action", "engine"},
 	"evidence": {"engine"},
 	"scenario": {"datafile", "action", "engine"},
-	"bundle":   {"floors", "rego", "cel", "datafile", "action", "engine"},
+	"bundle":   {"signals", "floors", "rego", "cel", "datafile", "action", "engine"},
 	"policies": {},
 	"floors":   {"rego", "engine"},
 	"rego":     {"engine"},
 	"cel":      {"engine"},
 	"datafile": {"engine"},
+	"signals":  {"engine"},
 	"action":   {"engine"},
 	"engine":   {},
 }

@@ -301,6 +301,7 @@ func (l *loader) build() *Bundle {
 	}
 	b.id = engine.BundleID{Revision: l.revision, Digest: sum}
 	b.wireGates(l.contract, l.celGates)
+	b.detector = l.detector(b)
 	b.authorityReadsState = slices.ContainsFunc(b.program.Reads("authority.may"), func(path []string) bool { return path[0] == "state" })
 	return b
 }

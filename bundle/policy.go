@@ -12,6 +12,7 @@ import (
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/floors"
 	"github.com/conjunct-project/conjunct/rego"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // Bundle is a loaded policy. It is immutable and safe for concurrent use.
@@ -38,6 +39,7 @@ type Bundle struct {
 	gates       []ownGate
 	byTool      map[string][]engine.Gate
 	unlimited   []engine.Gate
+	detector    *signals.Detector
 	// authorityReadsState spares the authority rule a state it does not look at.
 	authorityReadsState bool
 }

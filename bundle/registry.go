@@ -95,6 +95,7 @@ func (d *decoder) arguments(t *engine.Tool) func(*datafile.Node) {
 		d.Object(n, "argument "+name, datafile.Fields{
 			"type":     d.Member("type", &a.Type),
 			"required": d.Boolean("required", &a.Required),
+			"kind":     d.Member("kind", &a.Kind),
 		}, "type")
 		t.Arguments[name] = a
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/rego"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // shapes says what the input may hold in each package of the protocol, for this
@@ -14,7 +15,7 @@ func shapes(r registry, c *engine.Contract) map[string]*rego.Shape {
 	full := rego.Object(map[string]*rego.Shape{
 		"action":      actionShape(r),
 		"consequence": consequenceShape(),
-		"facts":       rego.Any(),
+		"facts":       factsShape(),
 		"state":       stateShape(c),
 		"now":         rego.Leaf("number"),
 	})
@@ -80,6 +81,16 @@ func argumentShape(have *rego.Shape, a engine.Argument) *rego.Shape {
 		next = rego.Leaf(a.Type.String())
 	}
 	return next.Maybe()
+}
+
+// factsShape has a name for each family of facts. One that cannot be determined
+// is absent.
+func factsShape() *rego.Shape {
+	fields := map[string]*rego.Shape{}
+	for _, name := range signals.Families() {
+		fields[name] = rego.Any().Maybe()
+	}
+	return rego.Object(fields)
 }
 
 func consequenceShape() *rego.Shape {

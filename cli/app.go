@@ -15,6 +15,7 @@ import (
 
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // Env is everything a command gets from outside.
@@ -25,14 +26,28 @@ type Env struct {
 	Color          bool // whether Stdout is a terminal that wants colour
 	Progress       bool // whether Stderr is a terminal, for progress
 	Now            func() time.Time
+	World          signals.World // where the agent's paths and commands would act
 }
 
 // System is the process's own environment.
 func System() Env {
 	terminal := isTerminal(os.Stdout)
-	return Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now,
+	return Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, World: world(),
 		Progress: isTerminal(os.Stderr) && os.Getenv("CI") == "",
 		Color:    terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// world is the machine as this process sees it. A directory that the system
+// cannot name stays empty, and what depends on it is unknown.
+func world() signals.World {
+	w := signals.World{Files: signals.Disk{}}
+	if dir, err := os.Getwd(); err == nil {
+		w.Dir = dir
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		w.Home = home
+	}
+	return w
 }
 
 func isTerminal(f *os.File) bool {

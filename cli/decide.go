@@ -13,6 +13,7 @@ import (
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/pdp"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 func decideCommand(env *Env) *cli.Command {
@@ -54,7 +55,7 @@ func decide(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	run := &decider{explain: c.Bool("explain"), show: answerPrinter(env, c.String("format")), decide: dryRun(b, now)}
+	run := &decider{explain: c.Bool("explain"), show: answerPrinter(env, c.String("format")), decide: dryRun(b, now, env.World)}
 	code, err := run.file(c.Context, env, name)
 	if err != nil {
 		return err
@@ -66,12 +67,15 @@ func decide(c *cli.Context, env *Env) error {
 }
 
 // dryRun decides each action on its own, from the contract's start state.
-func dryRun(b *bundle.Bundle, now int64) func(context.Context, engine.Action, []byte, error) (*answer, error) {
+func dryRun(b *bundle.Bundle, now int64, w signals.World) func(context.Context, engine.Action, []byte, error) (*answer, error) {
 	return func(ctx context.Context, a engine.Action, _ []byte, err error) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
 		in := engine.Input{Action: a, State: b.Start(), Now: now}
+		if b.ReadsFacts() {
+			in.Facts, in.FactsUnknown = b.Facts(ctx, a, now, w)
+		}
 		d := engine.Decide(ctx, b, in)
 		low := engine.LowConfidence(a.Confidence, b.Contract().Threshold)
 		return &answer{Decision: &d, explain: func() *explanation {

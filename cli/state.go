@@ -51,7 +51,7 @@ func stateInit(c *cli.Context, env *Env) error {
 
 // openState opens a state directory for writing.
 func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
-	o := pdp.Options{Now: func() int64 { return env.Now().Unix() }}
+	o := pdp.Options{Now: func() int64 { return env.Now().Unix() }, World: env.World}
 	if c.IsSet("redaction-key") {
 		key, err := os.ReadFile(c.String("redaction-key"))
 		if err != nil || len(key) < 16 {

@@ -189,6 +189,40 @@ type Requires struct {
 type Argument struct {
 	Type     ArgumentType
 	Required bool
+	// Kind says what the value is to the tool, for facts; the zero value says
+	// nothing.
+	Kind ArgumentKind
+}
+
+// ArgumentKind is what an argument's value is to its tool: what facts are
+// computed from.
+type ArgumentKind uint8
+
+const (
+	NoKind      ArgumentKind = iota
+	PathKind                 // a path, or a list of them, that is read or written as the tool's effect says
+	DeleteKind               // a path, or a list of them, that is deleted
+	FromKind                 // a path that is moved away
+	ToKind                   // where it is moved to
+	CommandKind              // a shell command line, or a list of program and arguments
+	ContentKind              // the whole new content of a file, or what is sent
+	Base64Kind               // the same, in base64
+	BeforeKind               // the text that an edit replaces
+	AfterKind                // what it puts in its place
+	URLKind                  // an address on the network
+)
+
+var argumentKindNames = names{"none", "path", "delete", "from", "to", "command", "content", "base64", "before", "after", "url"}
+
+func (k ArgumentKind) String() string { return argumentKindNames.text(uint8(k)) }
+func (k *ArgumentKind) UnmarshalText(b []byte) error {
+	i, err := argumentKindNames[1:].parse("argument kind", b)
+	if err != nil {
+		*k = NoKind
+		return err
+	}
+	*k = ArgumentKind(i + 1)
+	return nil
 }
 
 // ArgumentType is a JSON type. The zero value matches nothing.

@@ -19,6 +19,8 @@ import (
 type request struct {
 	event engine.Event
 	made  *made // what was decided ahead of its turn; nil: nothing
+	// bundle is the one that an attempt's facts were computed for; nil: any.
+	bundle *bundle.Bundle
 	// draft makes the body of an entry that is no event; next is the bundle that
 	// it puts in force.
 	draft func(*bundle.Bundle) (op string, body []byte, next *bundle.Bundle, err error)
@@ -121,6 +123,9 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 		}
 		now := max(r.now, txn.View().Clock())
 		return engine.Record{Time: now}, journal.Draft{Time: now, Op: op, Body: body}, next, txn.Apply(engine.Writes{Clock: now})
+	}
+	if r.bundle != nil && r.bundle != acting {
+		return engine.Record{}, journal.Draft{}, nil, errBundleMoved
 	}
 	m := r.made
 	if m == nil || m.bundle != acting || !txn.View().Current(m.reads) {

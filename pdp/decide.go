@@ -14,20 +14,69 @@ import (
 // Decide decides an action. The decision is on disk when it returns without an
 // error; with one it never permits, and says not_journalled.
 func (p *PDP) Decide(ctx context.Context, a engine.Action) (engine.Decision, error) {
-	e, err := attempt(a, nil, nil)
-	if err != nil {
-		return notJournalled(a, err), err
+	for {
+		got, err := p.propose(ctx, a)
+		switch {
+		case errors.Is(err, errBundleMoved):
+			continue
+		case err != nil:
+			return notJournalled(a, err), err
+		}
+		d := *got.record.Decision
+		d.Journalled, d.Seq, d.Hash = true, got.entry.Seq, got.entry.Hash
+		return d, nil
 	}
-	e.Time = p.options.Now()
-	m, imposed := p.ahead(ctx, e)
+}
+
+// errBundleMoved is an action whose facts were computed for a bundle that is no
+// longer in force: another scope makes other facts.
+var errBundleMoved = errors.New("pdp: another bundle was put in force meanwhile")
+
+// propose computes the facts of an action for the bundle in force, decides ahead
+// and hands the attempt to the committer.
+func (p *PDP) propose(ctx context.Context, a engine.Action) (reply, error) {
+	b, now := p.Bundle(), p.options.Now()
+	facts, unknown := p.facts(ctx, b, a, now)
+	e, err := attempt(a, facts, unknown)
+	if err != nil {
+		return reply{}, err
+	}
+	e.Time = now
+	m, imposed := p.ahead(ctx, b, e)
 	e.Attempt.Imposed = imposed
-	got, err := p.send(&request{event: e, made: m})
-	if err != nil {
-		return notJournalled(a, err), err
+	return p.send(&request{event: e, made: m, bundle: b})
+}
+
+// facts computes the facts that the bundle reads, within the time for one
+// decision. A computation that does not stop is not waited for: its facts are
+// unknown then.
+func (p *PDP) facts(ctx context.Context, b *bundle.Bundle, a engine.Action, now int64) (map[string]any, []string) {
+	if !b.ReadsFacts() {
+		return nil, nil
 	}
-	d := *got.record.Decision
-	d.Journalled, d.Seq, d.Hash = true, got.entry.Seq, got.entry.Hash
-	return d, nil
+	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
+	type facts struct {
+		known   map[string]any
+		unknown []string
+	}
+	done := make(chan facts, 1)
+	go func() {
+		defer cancel()
+		known, unknown := b.Facts(ctx, a, now, p.options.World)
+		done <- facts{known, unknown}
+	}()
+	select {
+	case f := <-done:
+		return f.known, f.unknown
+	case <-ctx.Done():
+	}
+	// They may have been computed at the last moment.
+	select {
+	case f := <-done:
+		return f.known, f.unknown
+	default:
+		return nil, []string{"facts: timeout"}
+	}
 }
 
 func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Event, error) {
@@ -41,8 +90,7 @@ func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Ev
 // evaluates, is imposed as timed out then, and the committer decides with that.
 //
 // What was imposed is part of the event from then on, whoever decides it again.
-func (p *PDP) ahead(ctx context.Context, e engine.Event) (*made, []engine.Imposed) {
-	b := p.Bundle()
+func (p *PDP) ahead(ctx context.Context, b *bundle.Bundle, e engine.Event) (*made, []engine.Imposed) {
 	if len(b.Impose(e.Attempt.Action.Tool, "")) == 0 && ctx.Err() == nil {
 		// Nothing here runs in OPA or CEL, so nothing can take long.
 		return p.decide(ctx, b, p.store.Snapshot(), e), nil

@@ -18,6 +18,7 @@ import (
 	"github.com/conjunct-project/conjunct/journal"
 	"github.com/conjunct-project/conjunct/reexam"
 	"github.com/conjunct-project/conjunct/rego"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // Release is the version of the engine, as entries name it.
@@ -38,6 +39,9 @@ type Options struct {
 	Timeout time.Duration
 	// Segment is the size at which a journal segment closes; 0 is 256 MiB.
 	Segment int64
+	// World is where the agent's paths and commands would act, for facts. With the
+	// zero value nothing can be looked up, and what depends on it is unknown.
+	World signals.World
 	// RedactionKey is the outside key of the HMACs that stand for redacted
 	// arguments. Without it a call that has one is not decided.
 	RedactionKey []byte

@@ -1,0 +1,121 @@
+package signals
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Family is a group of facts: a name below `input.facts`.
+type Family string
+
+const (
+	Plan   Family = "plan"
+	Path   Family = "path"
+	Shell  Family = "shell"
+	Secret Family = "secret"
+	Tests  Family = "tests"
+	Origin Family = "origin"
+	Time   Family = "time"
+)
+
+// family computes the facts of one family and says what it could not determine.
+type family func(*Detector, context.Context, *Call, World) (map[string]any, []Unknown)
+
+// families is every family, in the order in which they are computed.
+var families = []struct {
+	name  Family
+	facts family
+}{}
+
+// Families lists the names of the families.
+func Families() []string {
+	names := make([]string, len(families))
+	for i, f := range families {
+		names[i] = string(f.name)
+	}
+	return names
+}
+
+// Call is what facts are computed from, besides the world.
+type Call struct {
+	Action engine.Action
+	// Tool is what the registry knows of the action's tool; nothing when Declared
+	// is false.
+	Tool     engine.Tool
+	Declared bool
+	// Tools is the registry, for what a plan's steps name.
+	Tools func(name string) (engine.Tool, bool)
+	Now   int64 // whole seconds since the epoch, UTC
+}
+
+// Unknown is something that could not be determined: where, and a stable code.
+type Unknown struct {
+	Family Family
+	Code   string
+	Where  string // JSON pointer into the arguments, or a place in one
+}
+
+// String is the form that decisions and the journal list.
+func (u Unknown) String() string {
+	if u.Where == "" {
+		return fmt.Sprintf("%s: %s", u.Family, u.Code)
+	}
+	return fmt.Sprintf("%s: %s at %s", u.Family, u.Code, u.Where)
+}
+
+// Detector computes the facts that a bundle reads. It is immutable and safe for
+// concurrent use.
+type Detector struct {
+	scope Scope
+	need  []Family
+}
+
+// New makes a detector of the needed families over a bundle's scope. Every
+// problem of the scope is reported with its place in it.
+func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
+	d := &Detector{scope: scope, need: need}
+	return d, nil
+}
+
+// Needed reports whether any facts are computed at all.
+func (d *Detector) Needed() bool { return len(d.need) > 0 }
+
+// Facts computes the facts of a call. It is total: what fails, panics or runs
+// out of time is unknown. Equal calls in equal worlds give equal facts.
+func (d *Detector) Facts(ctx context.Context, c *Call, w World) (facts map[string]any, unknown []string) {
+	facts = map[string]any{}
+	for _, f := range families {
+		if !slices.Contains(d.need, f.name) {
+			continue
+		}
+		got, missing := d.compute(ctx, f.name, f.facts, c, w)
+		if got != nil {
+			facts[string(f.name)] = got
+		}
+		for _, u := range missing {
+			unknown = append(unknown, u.String())
+		}
+	}
+	slices.Sort(unknown)
+	return facts, slices.Compact(unknown)
+}
+
+// compute runs one family; a panic in it, or in a library below it, is unknown.
+func (d *Detector) compute(ctx context.Context, name Family, f family, c *Call, w World) (facts map[string]any, unknown []Unknown) {
+	defer func() {
+		if r := recover(); r != nil {
+			facts, unknown = nil, []Unknown{{Family: name, Code: "panic"}}
+		}
+	}()
+	if ctx.Err() != nil {
+		return nil, []Unknown{{Family: name, Code: "timeout"}}
+	}
+	if !c.Declared || c.Tool.Arguments == nil {
+		// Nobody said which argument is what.
+		return nil, []Unknown{{Family: name, Code: "arguments_undeclared"}}
+	}
+	return f(d, ctx, c, w)
+}
