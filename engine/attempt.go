@@ -24,7 +24,7 @@ func (f *fold) attempt() {
 	in.Consequence = d.Consequence
 	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
 	f.follow(&path, &d, &in)
-	f.w.Paths[f.key()] = path
+	f.w.SetPath(f.key(), path)
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
 	f.remember(a.Action.TraceID, a.Action.Agent)
 	if c := a.Action.Critic; c != nil {
@@ -132,7 +132,7 @@ func (f *fold) count(in *Input) {
 // remember notes who has acted in the trace, so that none of them can act on it
 // otherwise.
 func (f *fold) remember(trace string, a Agent) {
-	t, written := f.w.Traces[trace]
+	t, written := f.w.Trace(trace)
 	if !written {
 		t = f.view.Trace(trace)
 	}
@@ -140,7 +140,7 @@ func (f *fold) remember(trace string, a Agent) {
 		return
 	}
 	t.Agents = append(t.Agents[:len(t.Agents):len(t.Agents)], a)
-	f.w.Traces[trace] = t
+	f.w.SetTrace(trace, t)
 }
 
 // describe fills the record of an attempt.

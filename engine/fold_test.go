@@ -67,7 +67,7 @@ func TestAnApprovalForOneUseIsGoneOnceItReleased(t *testing.T) {
 		approve(p, &in)
 		v, e := proposed(p, in)
 		rec, w := Step(context.Background(), governed{p}, v, e)
-		path := w.Paths[PathKey{"INC-1", "sha256:c1"}]
+		path, _ := w.Path(PathKey{"INC-1", "sha256:c1"})
 		if rec.Decision == nil || !rec.Decision.Permit || path.Released != Self || (path.Approval != nil) != many {
 			t.Errorf("uses many %v: record %+v, path %+v: want a release, and the approval kept: %v", many, rec.Decision, path, many)
 		}
@@ -84,7 +84,7 @@ func TestAnAttemptIsDecidedAsDecideDecidesIt(t *testing.T) {
 		if rec.Decision.Permit != want.Permit || rec.Decision.Transition != want.Transition || rec.Decision.Outcome != want.Outcome {
 			t.Errorf("%s: Step permits %v by %v, Decide %v by %v", tool, rec.Decision.Permit, rec.Decision.Transition, want.Permit, want.Transition)
 		}
-		if path := w.Paths[PathKey{"INC-1", "sha256:c1"}]; (path.Released == Self) != want.Permit || rec.Requested != (want.Transition == Escalate) {
+		if path, _ := w.Path(PathKey{"INC-1", "sha256:c1"}); (path.Released == Self) != want.Permit || rec.Requested != (want.Transition == Escalate) {
 			t.Errorf("%s: path %+v, requested %v: want a release iff permitted and a request iff escalated", tool, path, rec.Requested)
 		}
 	}
@@ -140,7 +140,7 @@ func TestARevocationIsSignedWhereReviewsAre(t *testing.T) {
 	p.contract.SignedReviews = true
 	v := &fakeView{clock: clock, rejections: map[string]Rejection{"sha256:c1": {Seq: 3}}}
 	rec, w := Step(context.Background(), governed{p}, v, Event{Op: OpReview, TraceID: "INC-1", Call: "sha256:c1", By: Identity{Name: "ada"}, Review: ReviewEvent{Outcome: Revoke}})
-	if _, lifted := w.Rejections["sha256:c1"]; lifted || rec.Invalid == "" {
+	if _, lifted := w.Rejection("sha256:c1"); lifted || rec.Invalid == "" {
 		t.Errorf("record %+v, rejections written %v: want invalid_review and no write", rec, w.Rejections)
 	}
 }
@@ -170,7 +170,7 @@ func TestAResultOfACallThatWasNeverReleasedChangesNothing(t *testing.T) {
 	key := PathKey{"INC-1", "sha256:c1"}
 	v := &fakeView{clock: clock, paths: map[PathKey]Path{key: {Failure: &Failure{Seq: 2}}}}
 	rec, w := Step(context.Background(), governed{p}, v, Event{Op: OpResult, TraceID: key.Trace, Call: key.Call, By: Identity{Name: "pep"}, Result: ResultEvent{Status: ResultOK}})
-	if path, written := w.Paths[key]; written && path.Failure == nil {
+	if path, written := w.Path(key); written && path.Failure == nil {
 		t.Errorf("record %+v, path %+v: want the failure to stay", rec, path)
 	}
 }

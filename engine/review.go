@@ -16,8 +16,8 @@ func (f *fold) review() {
 	}
 	if f.e.Review.Outcome == Revoke {
 		path.Request, path.Approval = nil, nil
-		f.w.Paths[f.key()] = path
-		f.w.Rejections[f.e.Call] = nil
+		f.w.SetPath(f.key(), path)
+		f.w.SetRejection(f.e.Call, nil)
 		f.reviewer(Approved)
 		f.rec.ReviewOutcome = NoRequest
 		return
@@ -60,7 +60,7 @@ func (f *fold) approve(path *Path, next *Request, s *State) {
 	next.Votes = append(slices.Clone(next.Votes), vote)
 	if len(next.Votes) < max(1, next.Required) {
 		path.Request = next
-		f.w.Paths[f.key()] = *path
+		f.w.SetPath(f.key(), *path)
 		f.reviewer(Pending)
 		return
 	}
@@ -97,13 +97,13 @@ func (f *fold) reject(path *Path, next *Request, s *State) {
 	if r, ok := f.view.Rejection(f.e.Call); ok {
 		before = &r
 	}
-	f.w.Rejections[f.e.Call] = &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins}
+	f.w.SetRejection(f.e.Call, &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins})
 	f.complete(path, next)
 }
 
 func (f *fold) complete(path *Path, next *Request) {
 	path.Request = next
-	f.w.Paths[f.key()] = *path
+	f.w.SetPath(f.key(), *path)
 	f.reviewer(next.Status)
 	f.rec.Completed, f.rec.Delay = true, f.now-next.Time
 }

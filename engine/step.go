@@ -44,16 +44,97 @@ type Record struct {
 }
 
 // Writes is what one event does to the evidence state. The zero value changes
-// nothing.
+// nothing. A key is written once: SetTrace, SetPath and SetRejection replace.
 type Writes struct {
 	Clock         int64
-	Traces        map[string]Trace
+	Traces        []TraceWrite
 	Settings      []SettingWrite
 	Evidence      []EvidenceWrite
-	Paths         map[PathKey]Path
+	Paths         []PathWrite
 	Calls         []CallWrite
-	Rejections    map[string]*Rejection // nil removes it
+	Rejections    []RejectionWrite
 	Contributions []ContributionWrite
+}
+
+// TraceWrite replaces a trace.
+type TraceWrite struct {
+	ID    string
+	Trace Trace
+}
+
+// PathWrite replaces a path.
+type PathWrite struct {
+	Key  PathKey
+	Path Path
+}
+
+// RejectionWrite replaces the rejection of a call; nil removes it.
+type RejectionWrite struct {
+	Call      string
+	Rejection *Rejection
+}
+
+// Trace is the trace as it is written here, if it is.
+func (w *Writes) Trace(id string) (Trace, bool) {
+	for i := range w.Traces {
+		if w.Traces[i].ID == id {
+			return w.Traces[i].Trace, true
+		}
+	}
+	return Trace{}, false
+}
+
+// SetTrace writes a trace.
+func (w *Writes) SetTrace(id string, t Trace) {
+	for i := range w.Traces {
+		if w.Traces[i].ID == id {
+			w.Traces[i].Trace = t
+			return
+		}
+	}
+	w.Traces = append(w.Traces, TraceWrite{id, t})
+}
+
+// Path is the path as it is written here, if it is.
+func (w *Writes) Path(key PathKey) (Path, bool) {
+	for i := range w.Paths {
+		if w.Paths[i].Key == key {
+			return w.Paths[i].Path, true
+		}
+	}
+	return Path{}, false
+}
+
+// SetPath writes a path.
+func (w *Writes) SetPath(key PathKey, p Path) {
+	for i := range w.Paths {
+		if w.Paths[i].Key == key {
+			w.Paths[i].Path = p
+			return
+		}
+	}
+	w.Paths = append(w.Paths, PathWrite{key, p})
+}
+
+// Rejection is the rejection as it is written here, if it is.
+func (w *Writes) Rejection(call string) (*Rejection, bool) {
+	for i := range w.Rejections {
+		if w.Rejections[i].Call == call {
+			return w.Rejections[i].Rejection, true
+		}
+	}
+	return nil, false
+}
+
+// SetRejection writes the rejection of a call, or removes it.
+func (w *Writes) SetRejection(call string, r *Rejection) {
+	for i := range w.Rejections {
+		if w.Rejections[i].Call == call {
+			w.Rejections[i].Rejection = r
+			return
+		}
+	}
+	w.Rejections = append(w.Rejections, RejectionWrite{call, r})
 }
 
 // SettingWrite sets a setting; an empty trace sets it for all.
@@ -84,27 +165,26 @@ func (w *Writes) Stamp(seq uint64) {
 			*n = seq
 		}
 	}
-	for id, t := range w.Traces {
-		put(&t.ChangedAt)
-		w.Traces[id] = t
+	for i := range w.Traces {
+		put(&w.Traces[i].Trace.ChangedAt)
 	}
 	for i := range w.Evidence {
 		put(&w.Evidence[i].Evidence.Seq)
 	}
-	for key, p := range w.Paths {
+	for i := range w.Paths {
+		p := &w.Paths[i].Path
 		put(&p.ChangedAt)
 		put(&p.Released)
 		p.Request, p.Approval = p.Request.stamped(seq), p.Approval.stamped(seq)
 		if p.Failure != nil && p.Failure.Seq == Self {
 			p.Failure = &Failure{Seq: seq, Recoverable: p.Failure.Recoverable}
 		}
-		w.Paths[key] = p
 	}
-	for call, r := range w.Rejections {
-		if r != nil && r.Seq == Self {
+	for i := range w.Rejections {
+		if r := w.Rejections[i].Rejection; r != nil && r.Seq == Self {
 			c := *r
 			c.Seq = seq
-			w.Rejections[call] = &c
+			w.Rejections[i].Rejection = &c
 		}
 	}
 	for i := range w.Contributions {
@@ -185,7 +265,7 @@ func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Wri
 	now = max(now, v.Clock())
 	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: &e, now: now}
 	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
-	f.w = Writes{Clock: now, Traces: map[string]Trace{}, Paths: map[PathKey]Path{}, Rejections: map[string]*Rejection{}}
+	f.w = Writes{Clock: now}
 	steps := map[Op]func(){OpChange: f.change, OpSettings: f.settings, OpEvidence: f.evidence, OpFailure: f.failure,
 		OpEngage: f.engage, OpReview: f.review, OpResult: f.result}
 	switch step := steps[e.Op]; {
@@ -348,11 +428,11 @@ func (f *fold) change() {
 	}
 	if moved {
 		t.ChangedAt = Self
-		f.w.Traces[f.e.TraceID] = t
+		f.w.SetTrace(f.e.TraceID, t)
 	}
 	if movedPath {
 		path.ChangedAt = Self
-		f.w.Paths[f.key()] = path
+		f.w.SetPath(f.key(), path)
 	}
 }
 
@@ -399,7 +479,7 @@ func (f *fold) failure() {
 	if f.e.Failure.Active {
 		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Failure.Recoverable}
 	}
-	f.w.Paths[f.key()] = path
+	f.w.SetPath(f.key(), path)
 }
 
 // result follows what became of a permitted call: an error is a failure, a
@@ -426,5 +506,5 @@ func (f *fold) result() {
 		f.refuse("result_missing", "the event gives no result")
 		return
 	}
-	f.w.Paths[f.key()] = path
+	f.w.SetPath(f.key(), path)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -61,8 +60,12 @@ func (m *memory) Waiting() (out []PathKey) {
 
 func (m *memory) apply(w Writes) {
 	m.Now = w.Clock
-	maps.Copy(m.Traces, w.Traces)
-	maps.Copy(m.Paths, w.Paths)
+	for _, t := range w.Traces {
+		m.Traces[t.ID] = t.Trace
+	}
+	for _, p := range w.Paths {
+		m.Paths[p.Key] = p.Path
+	}
 	for _, s := range w.Settings {
 		m.Settings[[2]string{s.Trace, s.Name}] = s.Value
 	}
@@ -72,10 +75,10 @@ func (m *memory) apply(w Writes) {
 	for _, c := range w.Calls {
 		m.Calls[[2]string{c.Trace, c.ID}] = c.Hash
 	}
-	for call, r := range w.Rejections {
-		delete(m.Standing, call)
-		if r != nil {
-			m.Standing[call] = *r
+	for _, r := range w.Rejections {
+		delete(m.Standing, r.Call)
+		if r.Rejection != nil {
+			m.Standing[r.Call] = *r.Rejection
 		}
 	}
 	for _, c := range w.Contributions {
@@ -1131,13 +1134,42 @@ func TestAMissingPolicyOrContractIsInvalid(t *testing.T) {
 	for _, p := range []Governance{nil, &ruled{fakePolicy: &fakePolicy{}, may: allow}} {
 		for _, e := range []Event{{Op: OpAttempt, Attempt: proposal()}, {Op: OpFailure, By: Identity{Name: "pep"}}} {
 			rec, w := Step(context.Background(), p, newMemory(), e)
-			if rec.Decision != nil && rec.Decision.Permit || len(w.Paths) != 0 && w.Paths[PathKey{task, theCall}].Released != 0 {
+			if rec.Decision != nil && rec.Decision.Permit || len(w.Paths) != 0 && w.Paths[0].Path.Released != 0 {
 				t.Errorf("%v: record %+v, writes %+v", e.Op, rec, w)
 			}
 			if p == nil && rec.Invalid == "" {
 				t.Errorf("%v without a policy is valid", e.Op)
 			}
 		}
+	}
+}
+
+// Writes.
+
+func TestAKeyIsWrittenOnce(t *testing.T) {
+	var w Writes
+	for i := range 3 {
+		for _, name := range []string{"a", "b"} {
+			w.SetTrace(name, Trace{ChangedAt: uint64(i)})
+			w.SetPath(PathKey{name, "c"}, Path{Retries: i})
+			w.SetRejection(name, &Rejection{Seq: uint64(i)})
+		}
+	}
+	if len(w.Traces) != 2 || len(w.Paths) != 2 || len(w.Rejections) != 2 {
+		t.Fatalf("%d traces, %d paths, %d rejections: want 2 of each", len(w.Traces), len(w.Paths), len(w.Rejections))
+	}
+	for _, name := range []string{"a", "b"} {
+		trace, ok1 := w.Trace(name)
+		path, ok2 := w.Path(PathKey{name, "c"})
+		r, ok3 := w.Rejection(name)
+		if !ok1 || !ok2 || !ok3 || trace.ChangedAt != 2 || path.Retries != 2 || r.Seq != 2 {
+			t.Errorf("%s: trace %+v %v, path %+v %v, rejection %+v %v: want the last of each", name, trace, ok1, path, ok2, r, ok3)
+		}
+	}
+	_, trace := w.Trace("c")
+	_, path := w.Path(PathKey{"a", "d"})
+	if _, rejection := w.Rejection("c"); trace || path || rejection {
+		t.Errorf("trace %v, path %v, rejection %v: want none that was not written", trace, path, rejection)
 	}
 }
 
@@ -1148,21 +1180,21 @@ func TestStampReplacesEverySelf(t *testing.T) {
 	request := &Request{Seq: Self, Votes: votes}
 	key := PathKey{task, theCall}
 	w := Writes{
-		Traces:        map[string]Trace{"a": {ChangedAt: Self}, "b": {ChangedAt: 3}},
+		Traces:        []TraceWrite{{"a", Trace{ChangedAt: Self}}, {"b", Trace{ChangedAt: 3}}},
 		Evidence:      []EvidenceWrite{{Evidence: Evidence{Seq: Self}}, {Evidence: Evidence{Seq: 3}}},
-		Paths:         map[PathKey]Path{key: {Request: request, Approval: &Approval{Request: 3, Seq: Self, Votes: votes}, Failure: &Failure{Seq: Self, Recoverable: true}, Released: Self, ChangedAt: Self}, {task, "x"}: {Released: 3, Failure: &Failure{Seq: 3}}},
-		Rejections:    map[string]*Rejection{"a": {Seq: Self, Code: "other"}, "b": nil, "c": {Seq: 3}},
+		Paths:         []PathWrite{{key, Path{Request: request, Approval: &Approval{Request: 3, Seq: Self, Votes: votes}, Failure: &Failure{Seq: Self, Recoverable: true}, Released: Self, ChangedAt: Self}}, {PathKey{task, "x"}, Path{Released: 3, Failure: &Failure{Seq: 3}}}},
+		Rejections:    []RejectionWrite{{"a", &Rejection{Seq: Self, Code: "other"}}, {"b", nil}, {"c", &Rejection{Seq: 3}}},
 		Contributions: []ContributionWrite{{Contribution: Contribution{Seq: Self}}, {Contribution: Contribution{Seq: 3}}},
 	}
 	w.Stamp(9)
 	if where := findSelf(reflect.ValueOf(w), "writes"); where != "" {
 		t.Errorf("%s is left", where)
 	}
-	p := w.Paths[key]
+	p := w.Paths[0].Path
 	if p.Request.Seq != 9 || p.Request.Votes[0].Seq != 9 || p.Request.Votes[1].Seq != 4 || p.Approval.Request != 3 || !p.Failure.Recoverable {
 		t.Errorf("path %+v", p)
 	}
-	if w.Traces["b"].ChangedAt != 3 || w.Evidence[1].Evidence.Seq != 3 || w.Rejections["b"] != nil || w.Rejections["c"].Seq != 3 || w.Contributions[1].Contribution.Seq != 3 || w.Paths[PathKey{task, "x"}].Failure.Seq != 3 {
+	if w.Traces[1].Trace.ChangedAt != 3 || w.Evidence[1].Evidence.Seq != 3 || w.Rejections[1].Rejection != nil || w.Rejections[2].Rejection.Seq != 3 || w.Contributions[1].Contribution.Seq != 3 || w.Paths[1].Path.Failure.Seq != 3 {
 		t.Errorf("another number was stamped: %+v", w)
 	}
 	if request.Seq != Self || votes[0].Seq != Self {

@@ -20,7 +20,7 @@ func longLife(i int) engine.Writes {
 	call := fmt.Sprintf("sha256:%064x", i)
 	return engine.Writes{
 		Clock:    int64(i),
-		Paths:    map[engine.PathKey]engine.Path{{Trace: trace, Call: call}: {Agent: engine.Agent{ID: "agent"}, Released: uint64(i + 1)}},
+		Paths:    []engine.PathWrite{{Key: engine.PathKey{Trace: trace, Call: call}, Path: engine.Path{Agent: engine.Agent{ID: "agent"}, Released: uint64(i + 1)}}},
 		Calls:    []engine.CallWrite{{Trace: trace, ID: fmt.Sprintf("%s:%d", trace, i), Hash: call}},
 		Evidence: []engine.EvidenceWrite{{Trace: trace, Call: call, Evidence: engine.Evidence{Name: "ci", Status: engine.Pass, Seq: uint64(i + 1)}}},
 	}

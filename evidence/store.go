@@ -88,8 +88,8 @@ func (b *Batch) Apply(w engine.Writes) error {
 	if r, ok := a.view.find(clockKey); !ok || r.value != w.Clock {
 		a.put(clockKey, w.Clock)
 	}
-	for id, t := range w.Traces {
-		a.put(traceKey(id), t)
+	for _, t := range w.Traces {
+		a.put(traceKey(t.ID), t.Trace)
 	}
 	for _, s := range w.Settings {
 		a.put(settingKey(s.Trace, s.Name), s.Value)
@@ -97,14 +97,14 @@ func (b *Batch) Apply(w engine.Writes) error {
 	for _, e := range w.Evidence {
 		a.put(evidenceKey(e.Trace, e.Call, e.Evidence.Name), e.Evidence)
 	}
-	for key, p := range w.Paths {
-		a.path(key, p)
+	for _, p := range w.Paths {
+		a.path(p.Key, p.Path)
 	}
 	for _, c := range w.Calls {
 		a.put(callKey(c.Trace, c.ID), c.Hash)
 	}
-	for call, r := range w.Rejections {
-		a.rejection(call, r)
+	for _, r := range w.Rejections {
+		a.rejection(r.Call, r.Rejection)
 	}
 	for _, c := range w.Contributions {
 		list := counterKey(c.Counter, c.Entity)

@@ -44,8 +44,8 @@ var kinds = []struct {
 	},
 	{
 		name:   "trace",
-		first:  engine.Writes{Traces: map[string]engine.Trace{"t": {Pins: map[string]string{"rule": "r1"}, ChangedAt: 1}}},
-		second: engine.Writes{Traces: map[string]engine.Trace{"t": {Pins: map[string]string{"rule": "r2"}, ChangedAt: 2}}},
+		first:  engine.Writes{Traces: []engine.TraceWrite{{ID: "t", Trace: engine.Trace{Pins: map[string]string{"rule": "r1"}, ChangedAt: 1}}}},
+		second: engine.Writes{Traces: []engine.TraceWrite{{ID: "t", Trace: engine.Trace{Pins: map[string]string{"rule": "r2"}, ChangedAt: 2}}}},
 		read:   func(v *View) any { return v.Trace("t") },
 		want:   engine.Trace{Pins: map[string]string{"rule": "r1"}, ChangedAt: 1}, zero: engine.Trace{},
 		wantSecond: engine.Trace{Pins: map[string]string{"rule": "r2"}, ChangedAt: 2},
@@ -82,8 +82,8 @@ var kinds = []struct {
 	},
 	{
 		name:   "path",
-		first:  engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "t", Call: "c"}: {Retries: 1}}},
-		second: engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "t", Call: "c"}: {Retries: 2}}},
+		first:  engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "t", Call: "c"}, Path: engine.Path{Retries: 1}}}},
+		second: engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "t", Call: "c"}, Path: engine.Path{Retries: 2}}}},
 		read:   func(v *View) any { return v.Path("t", "c") },
 		want:   engine.Path{Retries: 1}, zero: engine.Path{}, wantSecond: engine.Path{Retries: 2},
 	},
@@ -96,16 +96,16 @@ var kinds = []struct {
 	},
 	{
 		name:   "rejection",
-		first:  engine.Writes{Rejections: map[string]*engine.Rejection{"c": {Seq: 1, Code: "other"}}},
-		second: engine.Writes{Rejections: map[string]*engine.Rejection{"c": nil}},
+		first:  engine.Writes{Rejections: []engine.RejectionWrite{{Call: "c", Rejection: &engine.Rejection{Seq: 1, Code: "other"}}}},
+		second: engine.Writes{Rejections: []engine.RejectionWrite{{Call: "c"}}},
 		read:   func(v *View) any { x, ok := v.Rejection("c"); return [2]any{x, ok} },
 		want:   [2]any{engine.Rejection{Seq: 1, Code: "other"}, true}, zero: [2]any{engine.Rejection{}, false},
 		wantSecond: [2]any{engine.Rejection{}, false},
 	},
 	{
 		name:   "waiting",
-		first:  engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "w", Call: "c"}: {Request: pending(1)}}},
-		second: engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "w", Call: "c"}: {}}},
+		first:  engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "w", Call: "c"}, Path: engine.Path{Request: pending(1)}}}},
+		second: engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "w", Call: "c"}, Path: engine.Path{}}}},
 		read:   func(v *View) any { return v.Waiting() },
 		want:   []engine.PathKey{{Trace: "w", Call: "c"}}, zero: []engine.PathKey(nil), wantSecond: []engine.PathKey(nil),
 	},
@@ -254,7 +254,7 @@ func TestAnEqualValueWrittenAgainMakesAViewStale(t *testing.T) {
 func TestAValueThatReturnsDoesNotMakeAViewCurrentAgain(t *testing.T) {
 	s := New()
 	write := func(retries int) {
-		apply(t, s, engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "t", Call: "c"}: {Retries: retries}}})
+		apply(t, s, engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "t", Call: "c"}, Path: engine.Path{Retries: retries}}}})
 	}
 	write(1)
 	v := s.Snapshot()
@@ -271,7 +271,7 @@ func TestALaterEventOfTheSameBatchMakesAnEarlierViewStale(t *testing.T) {
 	b := s.Begin()
 	v := b.View()
 	v.Trace("t")
-	if err := b.Apply(engine.Writes{Traces: map[string]engine.Trace{"t": {ChangedAt: 1}}}); err != nil {
+	if err := b.Apply(engine.Writes{Traces: []engine.TraceWrite{{ID: "t", Trace: engine.Trace{ChangedAt: 1}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if b.View().Current(v.Reads()) {
@@ -287,7 +287,7 @@ func TestTwoWritesOfOneBatchAreToldApart(t *testing.T) {
 	b := New().Begin()
 	defer b.Abort()
 	write := func(n uint64) {
-		if err := b.Apply(engine.Writes{Traces: map[string]engine.Trace{"t": {ChangedAt: n}}}); err != nil {
+		if err := b.Apply(engine.Writes{Traces: []engine.TraceWrite{{ID: "t", Trace: engine.Trace{ChangedAt: n}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -309,7 +309,7 @@ func TestAViewThatReadWhatIsGoneIsNotCurrent(t *testing.T) {
 func TestAViewOfAnAbortedBatchIsNotCurrent(t *testing.T) {
 	s := New()
 	path := func(retries int) engine.Writes {
-		return engine.Writes{Paths: map[engine.PathKey]engine.Path{{Trace: "t", Call: "c"}: {Retries: retries}}}
+		return engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "t", Call: "c"}, Path: engine.Path{Retries: retries}}}}
 	}
 	b := s.Begin()
 	if err := b.Apply(path(1)); err != nil {
@@ -330,7 +330,7 @@ func TestADecisionStaysCurrentBesideAnUnrelatedWriteOfTheSameSecond(t *testing.T
 	v := s.Snapshot()
 	v.Clock()
 	v.Path("t", "c")
-	apply(t, s, engine.Writes{Clock: 5, Paths: map[engine.PathKey]engine.Path{{Trace: "other", Call: "c"}: {}}})
+	apply(t, s, engine.Writes{Clock: 5, Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "other", Call: "c"}, Path: engine.Path{}}}})
 	if !s.Snapshot().Current(v.Reads()) {
 		t.Error("an event of another path in the same second made the view stale")
 	}
@@ -339,7 +339,7 @@ func TestADecisionStaysCurrentBesideAnUnrelatedWriteOfTheSameSecond(t *testing.T
 func TestWaitingListsThePathsWhoseRequestIsPending(t *testing.T) {
 	a, b := engine.PathKey{Trace: "a", Call: "1"}, engine.PathKey{Trace: "b", Call: "2"}
 	path := func(key engine.PathKey, status engine.RequestStatus) engine.Writes {
-		return engine.Writes{Paths: map[engine.PathKey]engine.Path{key: {Request: &engine.Request{Seq: 1, Status: status}}}}
+		return engine.Writes{Paths: []engine.PathWrite{{Key: key, Path: engine.Path{Request: &engine.Request{Seq: 1, Status: status}}}}}
 	}
 	s := New()
 	steps := []struct {
@@ -527,8 +527,8 @@ func TestReadersAndAWriterShareAStore(t *testing.T) {
 	for i := range uint64(rounds) {
 		n := i + 1
 		apply(t, s, engine.Writes{Clock: int64(n),
-			Traces:        map[string]engine.Trace{"t": {ChangedAt: n}},
-			Paths:         map[engine.PathKey]engine.Path{{Trace: "t", Call: "c"}: {ChangedAt: n, Request: pending(n)}},
+			Traces:        []engine.TraceWrite{{ID: "t", Trace: engine.Trace{ChangedAt: n}}},
+			Paths:         []engine.PathWrite{{Key: engine.PathKey{Trace: "t", Call: "c"}, Path: engine.Path{ChangedAt: n, Request: pending(n)}}},
 			Contributions: []engine.ContributionWrite{{Counter: "n", Contribution: engine.Contribution{Seq: n}}}})
 	}
 	close(stop)
