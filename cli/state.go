@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/user"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -158,10 +161,43 @@ func resultCommand(env *Env) *cli.Command {
 		Name:      "result",
 		Usage:     "report what became of a permitted call",
 		ArgsUsage: "TRACE/CALL",
+		Description: `Says what became of a call, or later that a call was wrong. What the result holds
+(--produced) is how a call is known to be built on it: when that call is rejected,
+everything built on the same is looked at again.
+
+   conjunct result --state DIR INC-1/c1 --status ok --latency 0.4 --produced pat@customer.example
+   conjunct result --state DIR INC-1/c1 --incident wrong_target`,
 		Flags: []cli.Flag{stateFlag(),
-			&cli.StringFlag{Name: "status", Usage: "`STATUS`: ok, error, or not_run, which lets the call be proposed again"}},
+			&cli.StringFlag{Name: "status", Usage: "`STATUS`: ok, error, or not_run, which lets the call be proposed again"},
+			&cli.Float64Flag{Name: "latency", Usage: "how long it took, in `SECONDS`"},
+			&cli.Float64Flag{Name: "cost", Usage: "what it cost: a `NUMBER`, in the unit of the registry"},
+			&cli.StringSliceFlag{Name: "produced", Usage: "an `ENTITY` found in the result; may be given more than once"},
+			&cli.StringFlag{Name: "incident", Usage: "the call was wrong: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}},
 		Action: func(c *cli.Context) error { return result(c, env) },
 	}
+}
+
+// resultEvent reads what the flags say of a result.
+func resultEvent(c *cli.Context) (engine.ResultEvent, error) {
+	r := engine.ResultEvent{Recoverable: true, Produced: c.StringSlice("produced"), Incident: c.String("incident")}
+	if err := r.Status.UnmarshalText([]byte(c.String("status"))); c.IsSet("status") && (err != nil || r.Status == engine.NoResult) {
+		return r, usagef("say --status ok, error or not_run", "--status %q is no result", c.String("status"))
+	}
+	switch {
+	case !c.IsSet("status") && !c.IsSet("incident"):
+		return r, usagef("say --status ok, error or not_run, or --incident CODE", "--status is missing")
+	case c.IsSet("incident") && !slices.Contains(engine.RejectionCodes(), r.Incident):
+		return r, usagef("", "--incident must be one of %s", strings.Join(engine.RejectionCodes(), ", "))
+	}
+	for flag, into := range map[string]**float64{"latency": &r.Latency, "cost": &r.Cost} {
+		if n := c.Float64(flag); c.IsSet(flag) {
+			if !(n >= 0) || math.IsInf(n, 0) {
+				return r, usagef("", "--%s must be a number of at least 0", flag)
+			}
+			*into = &n
+		}
+	}
+	return r, nil
 }
 
 func result(c *cli.Context, env *Env) error {
@@ -169,21 +205,24 @@ func result(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	var status engine.ResultStatus
-	if err := status.UnmarshalText([]byte(c.String("status"))); err != nil || status == engine.NoResult {
-		return usagef("say --status ok, error or not_run", "--status %q is no result", c.String("status"))
+	report, err := resultEvent(c)
+	if err != nil {
+		return err
 	}
 	return withState(c, env, func(p *pdp.PDP) error {
 		trace, call, err := findCall(p.Snapshot(), name)
 		if err != nil {
 			return err
 		}
-		rec, err := p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(),
-			Result: engine.ResultEvent{Status: status, Recoverable: true}})
+		rec, err := p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(), Result: report})
 		if err := applied(rec, err); err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "%s: %s, entry %d\n", visible(name), status, rec.Seq)
+		said := report.Status.String()
+		if report.Incident != "" {
+			said = "incident " + report.Incident
+		}
+		fmt.Fprintf(env.Stdout, "%s: %s, entry %d\n", visible(name), said, rec.Seq)
 		return nil
 	})
 }

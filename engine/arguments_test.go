@@ -9,8 +9,8 @@ import (
 )
 
 func TestArgumentsAgainstTheRegistry(t *testing.T) {
-	required := func(t ArgumentType) map[string]Argument { return map[string]Argument{"a": {t, true}} }
-	optional := func(t ArgumentType) map[string]Argument { return map[string]Argument{"a": {t, false}} }
+	required := func(t ArgumentType) map[string]Argument { return map[string]Argument{"a": {Type: t, Required: true}} }
+	optional := func(t ArgumentType) map[string]Argument { return map[string]Argument{"a": {Type: t}} }
 	for _, c := range []struct {
 		name     string
 		declared map[string]Argument

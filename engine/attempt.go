@@ -69,7 +69,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	}
 	switch {
 	case d.Permit:
-		path.Released, path.Reported = Self, false
+		path.Released, path.Reported, path.Runs = Self, false, path.Runs+1
 		if in.State.Path.Approval != nil && !f.contract.Approval.Many {
 			path.Approval = nil
 		}

@@ -170,8 +170,18 @@ func (r *ResultStatus) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// ResultEvent reports what became of a permitted call.
+// ResultEvent reports what became of a permitted call, or later that it was
+// wrong.
 type ResultEvent struct {
+	// Status may be left out where Incident is given.
 	Status      ResultStatus
 	Recoverable bool
+	Latency     *float64 // seconds that the call took, at least 0; nil: not told
+	Cost        *float64 // what it cost, at least 0; nil: not told
+	// Produced are the entities found in the result: what later calls may take
+	// from it.
+	Produced []string
+	// Incident is the rejection code of a later report that the call was wrong. It
+	// works like a rejection.
+	Incident string
 }

@@ -429,7 +429,7 @@ func (m *model) event() {
 	case n < 18:
 		e.Op, e.Call, e.Failure = OpFailure, call, FailureEvent{m.one(2), m.one(2)}
 	default:
-		e.Op, e.Call, e.Result = OpResult, call, ResultEvent{pickFrom(m, ResultOK, ResultError, NotRun), true}
+		e.Op, e.Call, e.Result = OpResult, call, ResultEvent{Status: pickFrom(m, ResultOK, ResultError, NotRun), Recoverable: true}
 	}
 	m.send(e, key)
 }

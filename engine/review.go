@@ -40,7 +40,7 @@ func (f *fold) review() {
 	case Approve:
 		f.approve(&path, &next, s)
 	case Reject:
-		f.reject(&path, &next, s)
+		f.reject(&path, &next)
 	case Return:
 		next.Status = Returned
 		f.complete(&path, &next)
@@ -86,19 +86,24 @@ func commonGates(votes []Vote) []string {
 }
 
 // reject closes the request and binds the call, whatever id it comes back under.
-func (f *fold) reject(path *Path, next *Request, s *State) {
+func (f *fold) reject(path *Path, next *Request) {
 	next.Status = RejectedRequest
 	path.Approval = nil
 	code := f.e.Review.Code
 	if code == "" {
 		code = "other"
 	}
+	f.bind(code)
+	f.complete(path, next)
+}
+
+// bind makes the rejection that the event is.
+func (f *fold) bind(code string) {
 	before := (*Rejection)(nil)
 	if r, ok := f.view.Rejection(f.e.Call); ok {
 		before = &r
 	}
-	f.w.SetRejection(f.e.Call, &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: s.Pins})
-	f.complete(path, next)
+	f.w.SetRejection(f.e.Call, &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: f.state().Pins})
 }
 
 func (f *fold) complete(path *Path, next *Request) {

@@ -49,6 +49,7 @@ type Path struct {
 	Failure   *Failure  // an unresolved failure; nil when there is none
 	Retries   int       // spent so far
 	Reported  bool      // whether a result of the release came
+	Runs      int       // releases that were not reported as not run
 	Released  uint64    // seq of the entry that released the call; 0 if none stands
 	ChangedAt uint64    // seq of the last real change of one of its own pins
 }

@@ -324,7 +324,10 @@ func (f *fold) authorityRequest() AuthorityRequest {
 	case OpEvidence:
 		r.Name, r.Outcome = e.Evidence.Name, e.Evidence.Status.String()
 	case OpResult:
-		r.Outcome = e.Result.Status.String()
+		r.Code = e.Result.Incident
+		if e.Result.Status != NoResult {
+			r.Outcome = e.Result.Status.String()
+		}
 	}
 	return r
 }
@@ -478,33 +481,6 @@ func (f *fold) failure() {
 	path.Failure = nil
 	if f.e.Failure.Active {
 		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Failure.Recoverable}
-	}
-	f.w.SetPath(f.key(), path)
-}
-
-// result follows what became of a permitted call: an error is a failure, a
-// success resolves it, and a call that was never run may be proposed again.
-func (f *fold) result() {
-	path := f.path()
-	if path.Released == 0 {
-		f.refuse("not_released", "the call was not released, so nothing can have become of it")
-		return
-	}
-	if f.e.Result.Status == NotRun && path.Reported {
-		f.refuse("reported_before", "it was reported before that the call ran")
-		return
-	}
-	switch f.e.Result.Status {
-	case ResultOK:
-		path.Failure, path.Reported = nil, true
-	case ResultError:
-		path.Reported = true
-		path.Failure = &Failure{Seq: Self, Recoverable: f.e.Result.Recoverable}
-	case NotRun:
-		path.Released = 0
-	default:
-		f.refuse("result_missing", "the event gives no result")
-		return
 	}
 	f.w.SetPath(f.key(), path)
 }

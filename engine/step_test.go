@@ -576,6 +576,42 @@ func TestALaterFailureOfATraceOutweighsAnEarlierPassOfAPath(t *testing.T) {
 
 // Failure and result.
 
+func TestAnIncidentBindsACallThatRan(t *testing.T) {
+	incident := func(l *life, at int64, s ResultStatus) Record {
+		return l.do(Event{Op: OpResult, Time: at, Call: theCall, Result: ResultEvent{Status: s, Recoverable: true, Incident: "wrong_target"}})
+	}
+	for _, c := range []struct {
+		name  string
+		first func(*life)
+		with  ResultStatus
+		want  string
+	}{
+		{"never released", func(*life) {}, NoResult, "not_run"},
+		{"released", func(l *life) { l.attempt(1) }, NoResult, ""},
+		{"released, with the result", func(l *life) { l.attempt(1) }, ResultOK, ""},
+		{"released, with an error", func(l *life) { l.attempt(1) }, ResultError, ""},
+		{"released, said not to have run", func(l *life) { l.attempt(1) }, NotRun, "not_run"},
+		{"reported before", func(l *life) { l.attempt(1); l.result(2, ResultOK) }, NoResult, ""},
+		{"reported as not run", func(l *life) { l.attempt(1); l.result(2, NotRun) }, NoResult, "not_run"},
+		{"failed and resolved", func(l *life) { l.attempt(1); l.result(2, ResultError); l.fail(2, false, true) }, NoResult, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLife(t)
+			l.approved(0)
+			c.first(l)
+			rec := incident(l, 3, c.with)
+			if c.want != "" {
+				l.invalid(rec, c.want)
+				return
+			}
+			l.valid(rec)
+			if r := l.attempt(4, func(a *Attempt) { a.Action.CallID, a.Action.TraceID = "k9", "another" }); !slices.Contains(codes(r.Decision.Reasons), "rejected") {
+				t.Errorf("after an incident the same call gives %v in another trace, want rejected", codes(r.Decision.Reasons))
+			}
+		})
+	}
+}
+
 func TestAFailureSpendsTheBudgetAndIsNotRefilled(t *testing.T) {
 	l := newLife(t)
 	l.contract().RetryBudget = 2

@@ -370,18 +370,56 @@ func readReview(o *object, e *event, _ *engine.Contract) {
 			o.fail("reviewer", "a reviewer needs a name", "")
 		}
 	}
-	e.Review.Code, e.Review.Note, e.Review.Gates = o.text("code"), o.text("note"), o.texts("gates")
-	if code := e.Review.Code; code != "" && !slices.Contains(engine.RejectionCodes(), code) {
-		o.fail("code", fmt.Sprintf("no rejection code %q: one of %s", code, strings.Join(engine.RejectionCodes(), ", ")), engine.DidYouMean(code, engine.RejectionCodes()))
-	}
+	e.Review.Code, e.Review.Note, e.Review.Gates = o.rejectionCode("code"), o.text("note"), o.texts("gates")
 	e.Review.Signed, e.Review.Signature = o.boolean("signed", false), o.text("signature")
 }
 
+// Bounds of what a result may say that it found.
+const (
+	maxProduced = 1000
+	maxEntity   = 1024 // bytes
+)
+
+// readResult reads a result. A later report that the call was wrong needs no
+// status.
 func readResult(o *object, e *event, _ *engine.Contract) {
-	o.require("status")
-	o.enum("status", &e.Result.Status)
-	if e.Result.Status == engine.NoResult {
+	r := &e.Result
+	if r.Incident = o.rejectionCode("incident"); r.Incident == "" {
+		o.require("status")
+	}
+	if o.enum("status", &r.Status); r.Status == engine.NoResult && o.fields["status"] != nil {
 		o.fail("status", "a result is ok, error or not_run", "")
 	}
-	e.Result.Recoverable = o.boolean("recoverable", true)
+	r.Recoverable = o.boolean("recoverable", true)
+	r.Latency, r.Cost = o.amount("latency"), o.amount("cost")
+	r.Produced = o.texts("produced")
+	if len(r.Produced) > maxProduced {
+		o.fail("produced", fmt.Sprintf("a result names at most %d entities", maxProduced), "name those that later calls may take from it")
+	}
+	for _, entity := range r.Produced {
+		if strings.TrimSpace(entity) == "" || len(entity) > maxEntity {
+			o.fail("produced", fmt.Sprintf("an entity is 1 to %d bytes of text", maxEntity), "name the entity, not the text it stands in")
+		}
+	}
+}
+
+// amount reads a number that is not negative; nil where it is left out.
+func (o *object) amount(field string) *float64 {
+	v, given := o.get(field)
+	if !given {
+		return nil
+	}
+	n, ok := v.(float64)
+	if !ok || !(n >= 0) || math.IsInf(n, 0) {
+		o.fail(field, "a number of at least 0 is wanted", "")
+	}
+	return &n
+}
+
+func (o *object) rejectionCode(field string) string {
+	code, codes := o.text(field), engine.RejectionCodes()
+	if code != "" && !slices.Contains(codes, code) {
+		o.fail(field, fmt.Sprintf("no rejection code %q: one of %s", code, strings.Join(codes, ", ")), engine.DidYouMean(code, codes))
+	}
+	return code
 }

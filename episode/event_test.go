@@ -103,6 +103,13 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"signed is text", `{"t":0,"op":"review","outcome":"approve","signed":"yes"}`, "/events/0/signed", "true or false"},
 
 		{"result without status", `{"t":0,"op":"result"}`, "/events/0", "status"},
+		{"a latency below 0", `{"t":0,"op":"result","status":"ok","latency":-0.1}`, "/events/0/latency", "at least 0"},
+		{"a cost in words", `{"t":0,"op":"result","status":"ok","cost":"0.1"}`, "/events/0/cost", "number"},
+		{"an entity without a name", `{"t":0,"op":"result","status":"ok","produced":["a"," "]}`, "/events/0/produced", "1 to 1024"},
+		{"an entity too long", `{"t":0,"op":"result","status":"ok","produced":["` + strings.Repeat("x", 1025) + `"]}`, "/events/0/produced", "1 to 1024"},
+		{"an entity that is a number", `{"t":0,"op":"result","status":"ok","produced":[1]}`, "/events/0/produced", "texts"},
+		{"an unknown incident", `{"t":0,"op":"result","incident":"wrong"}`, "/events/0/incident", "wrong_t"},
+		{"an incident with an empty status", `{"t":0,"op":"result","status":"","incident":"other"}`, "/events/0/status", "unknown result"},
 		{"unknown result", `{"t":0,"op":"result","status":"notrun"}`, "/events/0/status", `did you mean "not_run"`},
 
 		{"action is text", `{"t":0,"op":"attempt","action":"merge"}`, "/events/0/action", "object"},
@@ -166,6 +173,7 @@ func TestEpisodesThatAreAccepted(t *testing.T) {
 		`{"id":"e","events":[{"t":0,"op":"failure","active":true,"recoverable":false,"by":"x","role":"operator","trace_id":"branch","call":"merge"}]}`,
 		`{"id":"e","events":[{"t":0,"op":"attempt","facts":{"a":[1,{"b":null}]}}]}`,
 		`{"id":"e","events":[{"t":0,"op":"engage","component":"m1"},{"t":0,"op":"result","status":"not_run"}]}`,
+		`{"id":"e","events":[{"t":0,"op":"attempt"},{"t":1,"op":"result","status":"ok","latency":0.25,"cost":0,"produced":["a","b"]},{"t":2,"op":"result","incident":"other"}]}`,
 	} {
 		if bad := problem(t, c, text); bad != nil {
 			t.Errorf("%s: %v", text, bad)

@@ -33,9 +33,26 @@ func WriteEvent(e engine.Event) map[string]any {
 			out["gates"] = texts(e.Review.Gates)
 		}
 	case engine.OpResult:
-		out["status"], out["recoverable"] = e.Result.Status.String(), e.Result.Recoverable
+		writeResult(out, e.Result)
 	}
 	return out
+}
+
+func writeResult(out map[string]any, r engine.ResultEvent) {
+	out["recoverable"] = r.Recoverable
+	if r.Status != engine.NoResult {
+		out["status"] = r.Status.String()
+	}
+	if r.Latency != nil {
+		out["latency"] = *r.Latency
+	}
+	if r.Cost != nil {
+		out["cost"] = *r.Cost
+	}
+	if len(r.Produced) > 0 {
+		out["produced"] = texts(r.Produced)
+	}
+	text(out, "incident", r.Incident)
 }
 
 func writeEvidence(out map[string]any, e engine.Evidence) {

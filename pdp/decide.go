@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/bundle"
@@ -146,8 +147,10 @@ func (e *NotPermitted) Error() string {
 }
 
 // Do decides an action and runs fn only on a permit. It reports what became of
-// the call and returns what fn returned. The error is a *NotPermitted where fn
-// was not run; a report that fails is joined to fn's own error.
+// the call, how long it took and, where the result is a Producer or a Coster,
+// what it says of itself, and returns what fn returned. The error is a
+// *NotPermitted where fn was not run; a report that fails is joined to fn's own
+// error.
 func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Context) (T, error)) (T, error) {
 	var none T
 	d, err := p.Decide(ctx, a)
@@ -157,32 +160,51 @@ func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Con
 	if !d.Permit {
 		return none, &NotPermitted{d}
 	}
+	report := func(r engine.ResultEvent) error { return p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, r) }
 	if err := ctx.Err(); err != nil {
-		return none, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, engine.NotRun))
+		return none, errors.Join(err, report(engine.ResultEvent{Status: engine.NotRun}))
 	}
-	finished := false
+	start, finished := time.Now(), false
+	result := func(s engine.ResultStatus) engine.ResultEvent {
+		latency := time.Since(start).Round(time.Microsecond).Seconds()
+		return engine.ResultEvent{Status: s, Recoverable: true, Latency: &latency}
+	}
 	defer func() {
 		if !finished {
 			// A panic, or a goroutine that ends here: the call may have had its
 			// effect, and the journal must know. There is nobody to tell an error to.
-			_ = p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, engine.ResultError)
+			_ = report(result(engine.ResultError))
 		}
 	}()
 	out, err := fn(ctx)
 	finished = true
-	status := engine.ResultOK
 	if err != nil {
-		status = engine.ResultError
+		return out, errors.Join(err, report(result(engine.ResultError)))
 	}
-	return out, errors.Join(err, p.Result(context.WithoutCancel(ctx), a.TraceID, a.CallID, status))
+	r := result(engine.ResultOK)
+	if p, ok := any(out).(Producer); ok {
+		r.Produced = p.Produced()
+	}
+	if c, ok := any(out).(Coster); ok {
+		cost := c.Cost()
+		r.Cost = &cost
+	}
+	return out, report(r)
 }
+
+// Producer is a result of a tool that says which entities it holds: what later
+// calls may take from it. Do reports them.
+type Producer interface{ Produced() []string }
+
+// Coster is a result of a tool that says what the call cost. Do reports it.
+type Coster interface{ Cost() float64 }
 
 // pep is the enforcement point itself, when it reports what became of a call.
 var pep = engine.Identity{Name: "pep", Role: "pep"}
 
-// Result reports what became of a permitted call.
-func (p *PDP) Result(ctx context.Context, trace, call string, status engine.ResultStatus) error {
-	rec, err := p.Apply(ctx, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: pep, Result: engine.ResultEvent{Status: status, Recoverable: true}})
+// Result reports, as the enforcement point, what became of a permitted call.
+func (p *PDP) Result(ctx context.Context, trace, call string, r engine.ResultEvent) error {
+	rec, err := p.Apply(ctx, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: pep, Result: r})
 	if err == nil && rec.Invalid != "" {
 		err = &Refused{rec}
 	}

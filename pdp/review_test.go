@@ -191,7 +191,7 @@ func TestASignatureCountsOnce(t *testing.T) {
 		if d := decided(t, p, a); !d.Permit {
 			t.Fatalf("%+v", d.Reasons)
 		}
-		if err := p.Result(context.Background(), "t", "c1", engine.NotRun); err != nil {
+		if err := p.Result(context.Background(), "t", "c1", engine.ResultEvent{Status: engine.NotRun}); err != nil {
 			t.Fatal(err)
 		}
 		if d := decided(t, p, a); d.Permit || d.Outcome != engine.Review {

@@ -2,6 +2,7 @@ package pdp_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -24,6 +25,12 @@ func TestAnEventThatWasAppliedCanBeReplayed(t *testing.T) {
 		{"a result", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK}}},
 		{"a result for a call that was held", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c2", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK}}},
 		{"a result by a stranger", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: engine.Identity{Name: "x", Role: "agent"}, Result: engine.ResultEvent{Status: engine.ResultOK}}},
+		{"a result in full", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK, Latency: new(0.25), Cost: new(0.0), Produced: []string{"pat@customer.example", "a, b"}}}},
+		{"an incident", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Incident: "wrong_target"}}},
+		{"an incident of a call that was held", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c2", By: operator, Result: engine.ResultEvent{Incident: "wrong_target"}}},
+		{"an incident that is none", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Incident: "wrong"}}},
+		{"a latency that is no number", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK, Latency: new(math.NaN())}}},
+		{"an entity that is not UTF-8", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK, Produced: []string{"\xff"}}}},
 		{"a failure", engine.Event{Op: engine.OpFailure, TraceID: "t", CallID: "c1", By: operator, Failure: engine.FailureEvent{Active: true}}},
 		{"a settings event", engine.Event{Op: engine.OpSettings, By: operator, Settings: map[string]any{"capacity": 1.0}}},
 		{"a change", engine.Event{Op: engine.OpChange, TraceID: "t", By: operator, Pins: map[string]string{"context": "v2"}}},

@@ -67,7 +67,7 @@ func die(dir, round string) {
 				answer(d.Seq, d.Hash, d.Outcome)
 				switch {
 				case d.Permit && i%3 == 0:
-					_ = p.Result(ctx, a.TraceID, a.CallID, engine.ResultOK)
+					_ = p.Result(ctx, a.TraceID, a.CallID, engine.ResultEvent{Status: engine.ResultOK, Recoverable: true})
 				case d.Request != 0 && i%8 == 3:
 					rec, err := p.Apply(ctx, review(a, "otto", engine.ReviewEvent{Outcome: engine.Approve}))
 					if err != nil {
@@ -251,7 +251,7 @@ func TestStateIsTheFoldOfTheJournal(t *testing.T) {
 					a = call(t, fmt.Sprint("t", w%4), fmt.Sprintf("c%d-%d", w, i), "draft_response", fmt.Sprintf(`{"ticket":"INC-%d","to":"x","body":"x"}`, w*100+i))
 				}
 				if d := decided(t, p, a); d.Permit {
-					_ = p.Result(context.Background(), a.TraceID, a.CallID, engine.ResultStatus(1+i%3))
+					_ = p.Result(context.Background(), a.TraceID, a.CallID, engine.ResultEvent{Status: engine.ResultStatus(1 + i%3), Recoverable: true})
 				}
 			}
 		})

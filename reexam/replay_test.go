@@ -106,7 +106,7 @@ func storyOf(t testing.TB, b *bundle.Bundle) (dir string) {
 		t.Fatal(err, rec)
 	}
 	decide("t", "c2", "reset_credentials", `{"account":"acme\\jdoe"}`)
-	if err := p.Result(ctx, "t", "c2", engine.ResultOK); err != nil {
+	if err := p.Result(ctx, "t", "c2", engine.ResultEvent{Status: engine.ResultOK, Recoverable: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Refuse([]byte("{"), &action.Error{Line: 1}); err != nil {
