@@ -30,7 +30,7 @@ func TestArgumentsAgainstTheRegistry(t *testing.T) {
 		{"an optional argument that is null", optional(StringType), map[string]any{"a": nil}, []string{`argument "a" is not of type string`}},
 		{"a name in another case", optional(StringType), map[string]any{"A": "x"}, []string{`argument "A" is not declared for tool`}},
 		{"a type that was never set", optional(NoType), map[string]any{"a": "x"}, []string{`argument "a" is not of type none`}},
-		{"everything at once, sorted", map[string]Argument{"d": {StringType, true}, "b": {StringType, true}}, map[string]any{"d": 1.0, "c": 1.0, "a": 1.0},
+		{"everything at once, sorted", map[string]Argument{"d": {Type: StringType, Required: true}, "b": {Type: StringType, Required: true}}, map[string]any{"d": 1.0, "c": 1.0, "a": 1.0},
 			[]string{`required argument "b" is missing`, `argument "d" is not of type string`, `argument "a" is not declared for tool`, `argument "c" is not declared for tool`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestArgumentsAgainstTheRegistry(t *testing.T) {
 }
 
 func TestAnArgumentMismatchPointsAtTheArgument(t *testing.T) {
-	tool := Tool{Name: "tool", Arguments: map[string]Argument{"a/b": {StringType, true}, "c~d": {StringType, true}}}
+	tool := Tool{Name: "tool", Arguments: map[string]Argument{"a/b": {Type: StringType, Required: true}, "c~d": {Type: StringType, Required: true}}}
 	got := checkArguments(tool, map[string]any{"c~d": 7.0, "e": true})
 	want := [][]Fact{
 		{{Path: "/action/arguments/a~1b", Absent: true}},
@@ -102,7 +102,7 @@ func TestAWholeNumberBeyondInt64IsAnIntegerOnEveryMachine(t *testing.T) {
 func TestAnArgumentThatDoesNotFitDeniesTheCall(t *testing.T) {
 	for _, given := range []map[string]any{nil, {"to": 1.0}, {"to": "ada", "cc": "bob"}} {
 		p := newFake()
-		p.edit(toolNote, func(t *Tool) { t.Arguments = map[string]Argument{"to": {StringType, true}} })
+		p.edit(toolNote, func(t *Tool) { t.Arguments = map[string]Argument{"to": {Type: StringType, Required: true}} })
 		in := call(p, toolNote)
 		in.Action.Arguments = given
 		d := decide(p, in)

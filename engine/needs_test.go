@@ -34,7 +34,7 @@ func TestWhatACallNeeds(t *testing.T) {
 		{"a gate to pass that nobody may resolve", toolNote, func(p *fakePolicy, _ *Input) { p.addGate("g", Fail, ByNobody, ByReview) },
 			[]Need{says("gate", "gate g passed: gate g is fail")}},
 		{"an argument", toolNote, func(p *fakePolicy, _ *Input) {
-			p.edit(toolNote, func(t *Tool) { t.Arguments = map[string]Argument{"to": {StringType, true}} })
+			p.edit(toolNote, func(t *Tool) { t.Arguments = map[string]Argument{"to": {Type: StringType, Required: true}} })
 		}, []Need{says("argument", `required argument "to" is missing`)}},
 		{"context, evidence and a component", toolNote, func(p *fakePolicy, in *Input) {
 			p.edit(toolNote, func(t *Tool) {
@@ -96,7 +96,7 @@ func TestACallThatIsNotPermittedNeedsSomething(t *testing.T) {
 
 func TestNeedsListsTheApprovalBesideTheArgument(t *testing.T) {
 	p := newFake()
-	p.edit(toolRevoke, func(t *Tool) { t.Arguments = map[string]Argument{"to": {StringType, true}} })
+	p.edit(toolRevoke, func(t *Tool) { t.Arguments = map[string]Argument{"to": {Type: StringType, Required: true}} })
 	d := decide(p, call(p, toolRevoke))
 	if got := d.Needs(); len(got) != 2 || got[0].Kind != "argument" || got[1].Kind != "approval" {
 		t.Errorf("Needs() = %v, want the argument and the approval", got)

@@ -54,7 +54,7 @@ func caseOf(t *rapid.T) (*fakePolicy, Input) {
 		tool.Requires.Evidence = []string{"ci", "lab"}
 	}
 	if d.one(2) {
-		tool.Arguments = map[string]Argument{"a": {StringType, true}}
+		tool.Arguments = map[string]Argument{"a": {Type: StringType, Required: true}}
 	}
 	p.tools["probe"] = tool
 	p.contract.Context = map[string]RecordRule{"ctx": {TTL: new(int64(100))}}
@@ -254,7 +254,7 @@ func worsenings(p *fakePolicy) (out []worsening) {
 		in.Action.Arguments["extra"] = 1.0
 		p.edit("probe", func(t *Tool) {
 			if t.Arguments == nil {
-				t.Arguments = map[string]Argument{"a": {StringType, true}}
+				t.Arguments = map[string]Argument{"a": {Type: StringType, Required: true}}
 			}
 		})
 	})
