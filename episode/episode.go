@@ -87,6 +87,13 @@ func Decode(line []byte, c *engine.Contract) (Episode, error) {
 
 // Run folds the episode on an empty evidence state.
 func (ep Episode) Run(ctx context.Context, p engine.Governance) (Result, error) {
+	return ep.RunThrough(ctx, p, func(v engine.View) engine.View { return v })
+}
+
+// RunThrough folds the episode with every read of the evidence state going
+// through a lens. It is for asking what a decision would be if the state were
+// seen otherwise; nothing that enforces uses it.
+func (ep Episode) RunThrough(ctx context.Context, p engine.Governance, lens func(engine.View) engine.View) (Result, error) {
 	r := Result{ID: ep.ID, Labels: []engine.Outcome{}, Transitions: []engine.Transition{},
 		Log: Log{ReviewRequest: []int64{}, ReviewComplete: []Complete{}, InvalidReview: []int64{}, Release: []int64{}, Retry: []int64{}}}
 	store := evidence.New()
@@ -97,7 +104,7 @@ func (ep Episode) Run(ctx context.Context, p engine.Governance) (Result, error) 
 			batch.Abort()
 			return r, err
 		}
-		rec, w := engine.Step(ctx, p, view, e.Event)
+		rec, w := engine.Step(ctx, p, lens(view), e.Event)
 		seq := uint64(i + 1)
 		rec.Stamp(seq)
 		w.Stamp(seq)

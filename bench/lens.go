@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// forgetful shows what holds now and nothing that an earlier decision left
+// behind: settings, pins, evidence that is valid for them and whether a failure
+// is open; no request, approval, rejection, spent retry, release or counter.
+type forgetful struct{ engine.View }
+
+func (f forgetful) Path(trace, call string) engine.Path {
+	p := f.View.Path(trace, call)
+	return engine.Path{Agent: p.Agent, Pins: p.Pins, ChangedAt: p.ChangedAt, Failure: p.Failure}
+}
+
+func (f forgetful) CallHash(string, string) (string, bool) { return "", false }
+
+func (f forgetful) Rejection(string) (engine.Rejection, bool) { return engine.Rejection{}, false }
+
+func (f forgetful) Waiting() []engine.PathKey { return nil }
+
+func (f forgetful) Contributions(string, string) []engine.Contribution { return nil }
+
+// unmoved shows pins with the values they have and hides that they ever moved:
+// evidence, requests and approvals stay. Rejections are voided as they would be.
+type unmoved struct {
+	engine.View
+	contract *engine.Contract
+}
+
+func (u unmoved) Trace(id string) engine.Trace {
+	t := u.View.Trace(id)
+	t.ChangedAt = 0
+	return t
+}
+
+func (u unmoved) Path(trace, call string) engine.Path {
+	p := u.View.Path(trace, call)
+	p.ChangedAt = 0
+	return p
+}
+
+func (u unmoved) Rejection(call string) (engine.Rejection, bool) {
+	r, ok := u.View.Rejection(call)
+	if !ok || !slices.Contains(u.contract.RejectionVoid, engine.BindPins) {
+		return r, ok
+	}
+	for r.Seq <= max(u.View.Trace(r.Trace).ChangedAt, u.View.Path(r.Trace, call).ChangedAt) {
+		if r.Before == nil {
+			return engine.Rejection{}, false
+		}
+		r = *r.Before
+	}
+	return r, true
+}
+
+// roomy shows reviewers who always have room.
+type roomy struct{ engine.View }
+
+func (r roomy) Setting(trace, name string) (any, bool) {
+	switch name {
+	case "queue":
+		return 0.0, true
+	case "capacity":
+		return math.MaxFloat64, true
+	}
+	return r.View.Setting(trace, name)
+}
+
+func (r roomy) Waiting() []engine.PathKey { return nil }
+
+// released is a bundle whose approvals are bound to nothing.
+type released struct {
+	engine.Governance
+	contract *engine.Contract
+}
+
+// unbound is the bundle with approvals that no change takes away.
+func unbound(p engine.Governance) engine.Governance {
+	c := *p.Contract()
+	c.Approval.VoidedBy = []engine.Binding{}
+	return released{p, &c}
+}
+
+func (r released) Contract() *engine.Contract { return r.contract }
