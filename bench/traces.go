@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/bench/table"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/episode"
 )
@@ -153,4 +155,51 @@ func (t Traces) Holds() bool {
 		}
 	}
 	return true
+}
+
+// Tables shows what each arm answered, and the counts.
+func (t Traces) Tables() []table.Table {
+	counts := table.Table{Title: fmt.Sprintf("Transition traces, %d written by hand, under %s", t.Of, TraceBundle), Head: []string{"arm", "as written", "leaves out"}}
+	for _, arm := range traceArms {
+		counts.Rows = append(counts.Rows, []string{arm, Share{t.Arms[arm], t.Of}.String(), leavesOut[arm]})
+	}
+	each := table.Table{Title: "What each trace shows, and which arms miss it", Head: []string{"trace", "shows", "wanted", "missed by"}}
+	for _, row := range t.Rows {
+		var missed []string
+		for _, arm := range traceArms {
+			if !slices.Equal(row.Answers[arm], row.Want) {
+				missed = append(missed, arm)
+			}
+		}
+		each.Rows = append(each.Rows, []string{row.ID, row.Shows, words(row.Want), strings.Join(missed, ", ")})
+	}
+	return []table.Table{counts, each}
+}
+
+// leavesOut says in words what an arm does without.
+var leavesOut = map[string]string{
+	armFull:           "nothing",
+	armStateless:      "requests, approvals, rejections, retries and releases of earlier attempts",
+	armKeepsApprovals: "that a change of commit, base, policy or component voids checks and approvals",
+	armCapacityAlways: "that reviewers have limited room",
+}
+
+func words(ts []engine.Transition) string {
+	out := make([]string, len(ts))
+	for i, t := range ts {
+		out[i] = t.String()
+	}
+	return strings.Join(out, " ")
+}
+
+// Records is every answer of every arm in one table.
+func (t Traces) Records() table.Table {
+	out := table.Table{Head: []string{"trace", "arm", "wanted", "answered", "as_written"}}
+	for _, row := range t.Rows {
+		for _, arm := range traceArms {
+			got := row.Answers[arm]
+			out.Rows = append(out.Rows, []string{row.ID, arm, words(row.Want), words(got), fmt.Sprint(slices.Equal(got, row.Want))})
+		}
+	}
+	return out
 }

@@ -57,15 +57,7 @@ func clock(c *cli.Context, env *Env) (int64, error) {
 func loadBundle(c *cli.Context) (*bundle.Bundle, error) {
 	name := c.String("bundle")
 	if !c.IsSet("bundle") {
-		fsys, err := policies.FS(policies.Default)
-		if err != nil {
-			return nil, err
-		}
-		files, err := bundle.FromFS(fsys, "built-in "+policies.Default)
-		if err != nil {
-			return nil, err
-		}
-		return bundle.Load(files)
+		return builtIn(policies.Default)
 	}
 	return readBundle(name)
 }
