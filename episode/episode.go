@@ -112,7 +112,9 @@ func (ep Episode) RunThrough(ctx context.Context, p engine.Governance, lens func
 			batch.Abort()
 			return r, err
 		}
-		batch.Commit()
+		if err := batch.Commit(); err != nil {
+			return r, err
+		}
 		r.add(rec, e.Event)
 	}
 	return r, nil

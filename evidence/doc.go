@@ -8,5 +8,9 @@
 //
 // A View reads one snapshot and notes each key it read with the record that was
 // there; a changed value is another record. So whoever decides in parallel
-// can tell, before it commits, whether anything it depended on has moved.
+// can tell, before it commits, whether anything it depended on has moved. The
+// clock is not noted: a decision holds at a time, whatever the last entry's was.
+//
+// A Batch holds what it writes beside the state until it is prepared; how events
+// are batched does not show in what is read or kept.
 package evidence

@@ -19,12 +19,15 @@ func join(kind string, parts ...string) string {
 	for _, p := range parts {
 		n += len(p) + 1
 	}
-	b := make([]byte, 0, n)
-	b = append(append(b, kind...), 0)
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteString(kind)
+	b.WriteByte(0)
 	for _, p := range parts {
-		b = append(append(b, p...), 0)
+		b.WriteString(p)
+		b.WriteByte(0)
 	}
-	return string(b)
+	return b.String()
 }
 
 const (
@@ -33,21 +36,28 @@ const (
 	waitingList = "waiting\x00"
 )
 
-func traceKey(id string) string                   { return join("trace", id) }
-func settingKey(trace, name string) string        { return join("setting", trace, name) }
-func evidenceKey(trace, call, name string) string { return join("evidence", trace, call, name) }
-func pathKey(trace, call string) string           { return join("path", trace, call) }
-func callKey(trace, id string) string             { return join("call", trace, id) }
-func rejectionKey(call string) string             { return join("rejection", call) }
-func waitingKey(k engine.PathKey) string          { return join("waiting", k.Trace, k.Call) }
+func traceKey(id string) string          { return join("trace", id) }
+func settingsKey(trace string) string    { return join("settings", trace) }
+func evidenceKey(trace, c string) string { return join("evidence", trace, c) }
+func pathKey(trace, call string) string  { return join("path", trace, call) }
+func callKey(trace, id string) string    { return join("call", trace, id) }
+func rejectionKey(call string) string    { return join("rejection", call) }
+
+// waitingKey is the member of the waiting list for a path.
+func waitingKey(k engine.PathKey) string { return join(members("waiting"), k.Trace, k.Call) }
+
 func counterKey(counter, entity string) string {
 	return join("counter", counter, entity)
 }
+
+// members is what the keys of all members of a list begin with. A list and its
+// members are different kinds of record.
+func members(list string) string { return "*" + list }
 
 // member is the key of one element of a list, in the order of seq.
 func member(list string, seq uint64) string {
 	const digits = 20
 	s := strconv.FormatUint(seq, 10)
 	pad := "00000000000000000000"[:digits-len(s)]
-	return list + pad + s + "\x00"
+	return members(list) + pad + s + "\x00"
 }

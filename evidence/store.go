@@ -1,11 +1,12 @@
 package evidence
 
 import (
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-memdb"
-
-	"github.com/conjunct-project/conjunct/engine"
 )
 
 const table = "state"
@@ -13,9 +14,13 @@ const table = "state"
 // record is one stored value. Every write makes a new record, so that two reads
 // of a key saw the same value if and only if they got the same record.
 type record struct {
-	key   string
-	value any
+	key   []byte
+	value any // nil marks a record that was removed
 }
+
+// lookup is a key as it is handed to memdb: a pointer to it costs nothing to
+// pass.
+type lookup struct{ key []byte }
 
 // keyIndexer indexes a record by its key. Reflection, as memdb's own indexers
 // use it, costs a fifth of a rebuild.
@@ -26,25 +31,41 @@ func (keyIndexer) FromObject(obj any) (bool, []byte, error) {
 	if !ok {
 		return false, nil, fmt.Errorf("evidence: a %T is no record", obj)
 	}
-	return true, []byte(r.key), nil
+	return true, r.key, nil
 }
 
 func (keyIndexer) FromArgs(args ...any) ([]byte, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("evidence: one key is wanted, not %d", len(args))
 	}
-	key, ok := args[0].(string)
+	l, ok := args[0].(*lookup)
 	if !ok {
 		return nil, fmt.Errorf("evidence: a %T is no key", args[0])
 	}
-	return []byte(key), nil
+	return l.key, nil
 }
 
 func (i keyIndexer) PrefixFromArgs(args ...any) ([]byte, error) { return i.FromArgs(args...) }
 
 // Store is the evidence state. It is safe for concurrent use: many readers, one
 // writer at a time.
-type Store struct{ db *memdb.MemDB }
+type Store struct {
+	db      *memdb.MemDB
+	writer  sync.Mutex // held while a batch is open
+	version atomic.Pointer[version]
+}
+
+// version is the state after a commit.
+type version struct {
+	number uint64 // from 1
+	txn    *memdb.Txn
+	// written lists what the last commits wrote, this one's first.
+	written []map[string]*record
+}
+
+// remembered is how many commits a decision may be old and still be compared
+// only with what was written since. An older one is compared key by key.
+const remembered = 16
 
 // New returns an empty store.
 func New() *Store {
@@ -55,105 +76,95 @@ func New() *Store {
 		// The schema is a constant of this package.
 		panic(err)
 	}
-	return &Store{db: db}
+	// Nobody watches: a snapshot is a database of its own that does not track
+	// whom a write would have to tell.
+	s := &Store{db: db.Snapshot()}
+	s.version.Store(&version{number: 1, txn: s.db.Txn(false)})
+	return s
 }
 
 // Snapshot returns a view of the state as it is now. Later writes do not show
 // in it. A view is for one goroutine.
-func (s *Store) Snapshot() *View { return newView(s.db.Txn(false)) }
+func (s *Store) Snapshot() *View { return newView(s.version.Load(), nil) }
 
 // Batch is a write transaction: events folded one after the other, all of them
 // kept or none. One batch is open at a time; Begin waits for the one before.
-type Batch struct{ txn *memdb.Txn }
+//
+// What it writes is held beside the state until it is prepared: a read between
+// two writes of a memdb transaction makes the second copy every node again.
+type Batch struct {
+	store   *Store
+	base    *version
+	pending map[string]*record
+	// listed holds the keys of the members that were written, by list.
+	listed map[string][]string
+	txn    *memdb.Txn // not nil once prepared
+	open   bool
+}
 
 // Begin opens a batch.
 func (s *Store) Begin() *Batch {
-	return &Batch{txn: s.db.Txn(true)}
+	s.writer.Lock()
+	return &Batch{store: s, base: s.version.Load(), pending: map[string]*record{}, open: true}
 }
 
 // View reads the state with what the batch has written so far.
-func (b *Batch) View() *View { return newView(b.txn) }
+func (b *Batch) View() *View { return newView(b.base, b) }
 
-// Commit makes the batch visible.
-func (b *Batch) Commit() { b.txn.Commit() }
+var errClosed = errors.New("evidence: the batch is closed, or prepared already")
+
+// Prepare does everything that could fail. After it the batch takes no more
+// writes, and Commit only makes it visible.
+func (b *Batch) Prepare() error {
+	if !b.open {
+		return errClosed
+	}
+	if b.txn != nil {
+		return nil
+	}
+	b.txn = b.store.db.Txn(true)
+	for _, r := range b.pending {
+		if err := b.write(r); err != nil {
+			b.Abort()
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Batch) write(r *record) error {
+	if r.value != nil {
+		return b.txn.Insert(table, r)
+	}
+	if err := b.txn.Delete(table, r); !errors.Is(err, memdb.ErrNotFound) {
+		return err
+	}
+	return nil // the batch itself had written it
+}
+
+// Commit makes the batch visible. It fails only where Prepare would have.
+func (b *Batch) Commit() error {
+	if err := b.Prepare(); err != nil {
+		return err
+	}
+	b.txn.Commit()
+	next := &version{number: b.base.number + 1, txn: b.store.db.Txn(false)}
+	next.written = append(make([]map[string]*record, 0, remembered), b.pending)
+	next.written = append(next.written, b.base.written[:min(len(b.base.written), remembered-1)]...)
+	b.store.version.Store(next)
+	b.open = false
+	b.store.writer.Unlock()
+	return nil
+}
 
 // Abort drops the batch; after Commit it does nothing.
-func (b *Batch) Abort() { b.txn.Abort() }
-
-// Apply writes what an event did. The writes must be stamped with their seq.
-func (b *Batch) Apply(w engine.Writes) error {
-	a := &applier{txn: b.txn, view: newView(b.txn)}
-	// An equal clock is not written: it would make every decision that read it
-	// look out of date.
-	if r, ok := a.view.find(clockKey); !ok || r.value != w.Clock {
-		a.put(clockKey, w.Clock)
-	}
-	for _, t := range w.Traces {
-		a.put(traceKey(t.ID), t.Trace)
-	}
-	for _, s := range w.Settings {
-		a.put(settingKey(s.Trace, s.Name), s.Value)
-	}
-	for _, e := range w.Evidence {
-		a.put(evidenceKey(e.Trace, e.Call, e.Evidence.Name), e.Evidence)
-	}
-	for _, p := range w.Paths {
-		a.path(p.Key, p.Path)
-	}
-	for _, c := range w.Calls {
-		a.put(callKey(c.Trace, c.ID), c.Hash)
-	}
-	for _, r := range w.Rejections {
-		a.rejection(r.Call, r.Rejection)
-	}
-	for _, c := range w.Contributions {
-		list := counterKey(c.Counter, c.Entity)
-		a.put(member(list, c.Contribution.Seq), c.Contribution)
-		a.put(list, nil)
-	}
-	return a.err
-}
-
-// applier writes the records of one event and keeps the first error.
-type applier struct {
-	txn  *memdb.Txn
-	view *View
-	err  error
-}
-
-func (a *applier) put(key string, value any) {
-	if a.err == nil {
-		a.err = a.txn.Insert(table, &record{key: key, value: value})
-	}
-}
-
-func (a *applier) remove(key string) {
-	if a.err == nil {
-		_, a.err = a.txn.DeleteAll(table, "id", key)
-	}
-}
-
-// path writes a path and keeps the list of those that wait for a review.
-func (a *applier) path(key engine.PathKey, p engine.Path) {
-	waits := p.Request != nil && p.Request.Status == engine.Pending
-	_, waited := a.view.get(waitingKey(key))
-	a.put(pathKey(key.Trace, key.Call), p)
-	switch {
-	case waits && !waited:
-		a.put(waitingKey(key), key)
-		a.put(waitingList, nil)
-	case waited && !waits:
-		a.remove(waitingKey(key))
-		a.put(waitingList, nil)
-	}
-}
-
-// rejection writes a rejection, or leaves an empty one where it was removed, so
-// that a reader sees that something moved.
-func (a *applier) rejection(call string, r *engine.Rejection) {
-	if r == nil {
-		a.put(rejectionKey(call), engine.Rejection{})
+func (b *Batch) Abort() {
+	if !b.open {
 		return
 	}
-	a.put(rejectionKey(call), *r)
+	if b.txn != nil {
+		b.txn.Abort()
+	}
+	b.open = false
+	b.store.writer.Unlock()
 }

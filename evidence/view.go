@@ -1,9 +1,9 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
-
-	"github.com/hashicorp/go-memdb"
+	"slices"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -11,49 +11,121 @@ import (
 // View is a snapshot that notes what is read from it. It implements
 // engine.View.
 type View struct {
-	txn   *memdb.Txn
-	reads Reads
+	version *version
+	batch   *Batch // whose writes show; nil: none
+	reads   Reads
+	args    lookup
 }
 
-// Reads is what was read: each key with the record that was there, or nil.
-type Reads map[string]*record
+// Reads is what was read: each key with the record that was there, or nil. The
+// clock is not among them: what a decision saw of it stands in its time.
+type Reads struct {
+	// since is the version that was read; 0: none that was ever committed.
+	since uint64
+	seen  []seen
+}
+
+type seen struct {
+	key string
+	was *record
+}
 
 var _ engine.View = (*View)(nil)
 
-func newView(txn *memdb.Txn) *View { return &View{txn: txn, reads: make(Reads, 16)} }
+func newView(version *version, batch *Batch) *View {
+	v := &View{version: version, batch: batch}
+	if batch == nil {
+		v.reads.since = version.number
+	}
+	return v
+}
 
 // Reads is everything read so far.
 func (v *View) Reads() Reads { return v.reads }
 
+// Len is how many keys were read.
+func (r Reads) Len() int { return len(r.seen) }
+
 // Current reports whether every key of reads still has the record that was read.
 func (v *View) Current(reads Reads) bool {
-	for key, was := range reads {
-		if now, _ := v.find(key); now != was {
+	age := v.version.number - reads.since
+	remembered := reads.since != 0 && reads.since <= v.version.number && age <= uint64(len(v.version.written))
+	for _, s := range reads.seen {
+		if remembered && !v.writtenSince(age, s.key) {
+			continue
+		}
+		if v.find(s.key) != s.was {
 			return false
 		}
 	}
 	return true
 }
 
+// writtenSince reports whether one of the last commits wrote a key, or the
+// view's own batch did.
+func (v *View) writtenSince(commits uint64, key string) bool {
+	if v.batch != nil {
+		if _, ok := v.batch.pending[key]; ok {
+			return true
+		}
+	}
+	for _, written := range v.version.written[:commits] {
+		if _, ok := written[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// there is the record, or nil for one that stands for a removal.
+func (r *record) there() *record {
+	if r == nil || r.value == nil {
+		return nil
+	}
+	return r
+}
+
 // find reads a record without noting it.
-func (v *View) find(key string) (*record, bool) {
-	obj, err := v.txn.First(table, "id", key)
+func (v *View) find(key string) *record {
+	if v.batch != nil {
+		if r, ok := v.batch.pending[key]; ok {
+			return r.there()
+		}
+	}
+	v.args.key = append(v.args.key[:0], key...)
+	return v.version.first(&v.args)
+}
+
+// find reads a record of the committed state.
+func (n *version) find(key []byte) *record { return n.first(&lookup{key}) }
+
+func (n *version) first(key *lookup) *record {
+	obj, err := n.txn.First(table, "id", key)
 	if err != nil {
 		// Only a wrong table, index or argument type gives an error.
 		panic(fmt.Errorf("evidence: %w", err))
 	}
-	r, ok := obj.(*record)
-	return r, ok
+	r, _ := obj.(*record)
+	return r
 }
 
 // get reads a value and notes the key. A key is looked up once: a view is of one
 // moment.
 func (v *View) get(key string) (any, bool) {
-	r, seen := v.reads[key]
-	if !seen {
-		r, _ = v.find(key)
-		v.reads[key] = r
+	for i := range v.reads.seen {
+		if s := &v.reads.seen[i]; s.key == key {
+			return s.was.given()
+		}
 	}
+	r := v.find(key)
+	if v.reads.seen == nil {
+		v.reads.seen = make([]seen, 0, 12)
+	}
+	v.reads.seen = append(v.reads.seen, seen{key, r})
+	return r.given()
+}
+
+func (r *record) given() (any, bool) {
 	if r == nil {
 		return nil, false
 	}
@@ -72,8 +144,10 @@ func read[T any](v *View, key string) (T, bool) {
 }
 
 func (v *View) Clock() int64 {
-	t, _ := read[int64](v, clockKey)
-	return t
+	if r := v.find(clockKey); r != nil {
+		return r.value.(int64)
+	}
+	return 0
 }
 
 func (v *View) Trace(id string) engine.Trace {
@@ -81,10 +155,16 @@ func (v *View) Trace(id string) engine.Trace {
 	return t
 }
 
-func (v *View) Setting(trace, name string) (any, bool) { return v.get(settingKey(trace, name)) }
+func (v *View) Setting(trace, name string) (any, bool) {
+	settings, _ := read[map[string]any](v, settingsKey(trace))
+	value, ok := settings[name]
+	return value, ok
+}
 
 func (v *View) Evidence(trace, call, name string) (engine.Evidence, bool) {
-	return read[engine.Evidence](v, evidenceKey(trace, call, name))
+	records, _ := read[map[string]engine.Evidence](v, evidenceKey(trace, call))
+	e, ok := records[name]
+	return e, ok
 }
 
 func (v *View) Path(trace, call string) engine.Path {
@@ -101,30 +181,51 @@ func (v *View) Rejection(call string) (engine.Rejection, bool) {
 	return r, ok && r.Seq != 0
 }
 
-func (v *View) Waiting() []engine.PathKey {
-	v.get(waitingList)
-	return list[engine.PathKey](v, waitingList)
-}
+func (v *View) Waiting() []engine.PathKey { return list[engine.PathKey](v, waitingList) }
 
 func (v *View) Contributions(counter, entity string) []engine.Contribution {
-	key := counterKey(counter, entity)
-	v.get(key)
-	return list[engine.Contribution](v, key)
+	return list[engine.Contribution](v, counterKey(counter, entity))
 }
 
-// list reads the members below a key. The record at the key itself, which
-// changes whenever a member does, is what is noted.
-func list[T any](v *View, key string) (out []T) {
-	it, err := v.txn.Get(table, "id_prefix", key)
+// list reads the members of a list, in the order of their keys. The record of
+// the list, which changes whenever a member does, is what is noted.
+func list[T any](v *View, key string) []T {
+	if n, _ := read[int](v, key); n == 0 {
+		return nil
+	}
+	records := v.members(key)
+	out := make([]T, len(records))
+	for i, r := range records {
+		out[i] = r.value.(T)
+	}
+	return out
+}
+
+func (v *View) members(list string) (out []*record) {
+	it, err := v.version.txn.Get(table, "id_prefix", &lookup{[]byte(members(list))})
 	if err != nil {
 		panic(fmt.Errorf("evidence: %w", err))
 	}
+	var changed []string
+	if v.batch != nil {
+		changed = v.batch.listed[list]
+	}
 	for obj := it.Next(); obj != nil; obj = it.Next() {
 		r := obj.(*record)
-		if r.key == key {
-			continue
+		if len(changed) > 0 {
+			if _, written := v.batch.pending[string(r.key)]; written {
+				continue
+			}
 		}
-		out = append(out, r.value.(T))
+		out = append(out, r)
+	}
+	for _, key := range changed {
+		if r := v.batch.pending[key].there(); r != nil {
+			out = append(out, r)
+		}
+	}
+	if len(changed) > 0 {
+		slices.SortFunc(out, func(a, b *record) int { return bytes.Compare(a.key, b.key) })
 	}
 	return out
 }

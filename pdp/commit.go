@@ -98,14 +98,21 @@ func (p *PDP) commitBatch(batch []*request) {
 	if len(drafts) == 0 {
 		return
 	}
-	entries, err := p.log.Append(drafts)
+	// What could fail is done before anything is written.
+	err := txn.Prepare()
+	var entries []journal.Entry
+	if err == nil {
+		entries, err = p.log.Append(drafts)
+	}
+	if err == nil {
+		err = txn.Commit()
+	}
 	if err != nil {
 		for _, r := range answered {
 			r.reply <- reply{err: err}
 		}
 		return
 	}
-	txn.Commit()
 	p.bundle.Store(acting)
 	for i, r := range answered {
 		replies[i].entry = entries[i]
@@ -128,7 +135,7 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 		return engine.Record{}, journal.Draft{}, nil, errBundleMoved
 	}
 	m := r.made
-	if m == nil || m.bundle != acting || !txn.View().Current(m.reads) {
+	if !stands(m, acting, txn.View(), r.event.Time) {
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.Timeout)
 		m = p.decide(ctx, acting, txn.View(), r.event)
 		cancel()
@@ -142,6 +149,12 @@ func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq 
 		return engine.Record{}, journal.Draft{}, nil, err
 	}
 	return m.record, journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
+}
+
+// stands reports whether what was decided ahead of its turn is what would be
+// decided now: under the same bundle, at the same time, from the same records.
+func stands(m *made, acting *bundle.Bundle, view *evidence.View, t int64) bool {
+	return m != nil && m.bundle == acting && (m.err != nil || m.record.Time == max(t, view.Clock())) && view.Current(m.reads)
 }
 
 // written is the event as a reader of the journal will have it: whatever could

@@ -164,7 +164,9 @@ func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) er
 	if err := batch.Apply(w); err != nil {
 		return err
 	}
-	batch.Commit()
+	if err := batch.Commit(); err != nil {
+		return err
+	}
 	f.Last = rec
 	return nil
 }
@@ -270,6 +272,5 @@ func (f *Fold) keep(e journal.Entry, w engine.Writes) error {
 	if err := batch.Apply(w); err != nil {
 		return err
 	}
-	batch.Commit()
-	return nil
+	return batch.Commit()
 }

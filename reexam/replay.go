@@ -171,7 +171,9 @@ func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Rep
 	if err := batch.Apply(w); err != nil {
 		return err
 	}
-	batch.Commit()
+	if err := batch.Commit(); err != nil {
+		return err
+	}
 	if rec.Decision != nil && fold.Last.Decision != nil && rec.Decision.Outcome != fold.Last.Decision.Outcome {
 		r.Changes = append(r.Changes, change(e.Seq, fold.Last.Decision, rec.Decision))
 	}

@@ -1,0 +1,140 @@
+package evidence
+
+import (
+	"maps"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Apply writes what an event did. The writes must be stamped with their seq.
+func (b *Batch) Apply(w engine.Writes) error {
+	if !b.open || b.txn != nil {
+		return errClosed
+	}
+	b.clock(w.Clock)
+	for _, t := range w.Traces {
+		b.put(traceKey(t.ID), t.Trace)
+	}
+	for _, s := range w.Settings {
+		key := settingsKey(s.Trace)
+		b.put(key, with(stored[map[string]any](b, key), s.Name, s.Value))
+	}
+	for _, e := range w.Evidence {
+		key := evidenceKey(e.Trace, e.Call)
+		b.put(key, with(stored[map[string]engine.Evidence](b, key), e.Evidence.Name, e.Evidence))
+	}
+	for i := range w.Paths {
+		b.path(w.Paths[i].Key, &w.Paths[i].Path)
+	}
+	for _, c := range w.Calls {
+		b.put(callKey(c.Trace, c.ID), c.Hash)
+	}
+	for _, r := range w.Rejections {
+		b.rejection(r.Call, r.Rejection)
+	}
+	for _, c := range w.Contributions {
+		list := counterKey(c.Counter, c.Entity)
+		b.add(list, member(list, c.Contribution.Seq), c.Contribution)
+	}
+	return nil
+}
+
+// with is a copy of m with one more value: stored values never change.
+func with[V any](m map[string]V, name string, value V) map[string]V {
+	out := make(map[string]V, len(m)+1)
+	maps.Copy(out, m)
+	out[name] = value
+	return out
+}
+
+// find is the record of a key as the batch has it.
+func (b *Batch) find(key string) *record {
+	if r, ok := b.pending[key]; ok {
+		return r.there()
+	}
+	return b.base.find([]byte(key))
+}
+
+// stored is the value of a key as the batch has it, or the zero value.
+func stored[T any](b *Batch, key string) T {
+	var zero T
+	if r := b.find(key); r != nil {
+		return r.value.(T)
+	}
+	return zero
+}
+
+func (b *Batch) put(key string, value any) {
+	b.pending[key] = &record{key: []byte(key), value: value}
+}
+
+// clock writes the time of an event. An equal one is not written.
+func (b *Batch) clock(now int64) {
+	if r := b.find(clockKey); r == nil || r.value != now {
+		b.put(clockKey, now)
+	}
+}
+
+// add writes a member of a list. The list itself is a record that counts its
+// members: it changes whenever one of them does.
+func (b *Batch) add(list, key string, value any) {
+	n := stored[int](b, list)
+	if b.find(key) == nil {
+		n++
+	}
+	b.list(list, key)
+	b.put(key, value)
+	b.put(list, n)
+}
+
+// remove takes a member from a list.
+func (b *Batch) remove(list, key string) {
+	b.list(list, key)
+	b.put(key, nil)
+	b.put(list, stored[int](b, list)-1)
+}
+
+// list notes that a member was written.
+func (b *Batch) list(list, key string) {
+	if _, noted := b.pending[key]; noted {
+		return
+	}
+	if b.listed == nil {
+		b.listed = map[string][]string{}
+	}
+	b.listed[list] = append(b.listed[list], key)
+}
+
+// path writes a path and keeps the list of those that wait for a review.
+func (b *Batch) path(key engine.PathKey, p *engine.Path) {
+	before := b.find(pathKey(key.Trace, key.Call))
+	was, _ := before.path()
+	b.put(pathKey(key.Trace, key.Call), *p)
+	switch waits, waited := waits(p), before != nil && waits(&was); {
+	case waits && !waited:
+		b.add(waitingList, waitingKey(key), key)
+	case waited && !waits:
+		b.remove(waitingList, waitingKey(key))
+	}
+}
+
+// waits reports whether a path waits for a review.
+func waits(p *engine.Path) bool { return p.Request != nil && p.Request.Status == engine.Pending }
+
+func (r *record) path() (p engine.Path, ok bool) {
+	if r == nil {
+		return p, false
+	}
+	p, ok = r.value.(engine.Path)
+	return p, ok
+}
+
+// rejection writes a rejection, or leaves an empty one where it was removed, so
+// that a reader sees that something moved.
+func (b *Batch) rejection(call string, r *engine.Rejection) {
+	if r == nil {
+		b.put(rejectionKey(call), engine.Rejection{})
+		return
+	}
+	b.put(rejectionKey(call), *r)
+}
