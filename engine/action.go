@@ -104,6 +104,8 @@ type Input struct {
 
 	// Consequence is filled in by Decide before any gate or floor sees it.
 	Consequence Consequence
+	// novel is what the call names that nobody approved, for a tool under a critic.
+	novel []Entity
 }
 
 // Imposed records that a gate was cut short and why.

@@ -65,13 +65,19 @@ func (b Binding) same(saw, now Versions) bool {
 	case BindBundle:
 		return saw.Bundle != "" && saw.Bundle == now.Bundle
 	case BindFacts:
-		return saw.Facts != "" && saw.Facts == now.Facts
+		return saw.Facts != "" && saw.Facts == now.Facts && shown(now.Novel, saw.Novel)
 	case BindEvidence:
 		return maps.Equal(saw.Evidence, now.Evidence)
 	case BindSuspicion:
 		return slices.Equal(saw.Suspect, now.Suspect)
 	}
 	return false
+}
+
+// shown reports whether everything that is new now was new when it was shown.
+// What somebody approved meanwhile voids nothing.
+func shown(now, then []Entity) bool {
+	return !slices.ContainsFunc(now, func(e Entity) bool { return !slices.Contains(then, e) })
 }
 
 // moved lists what an approval is bound to and what is no longer as it was seen.
@@ -90,7 +96,7 @@ func (a ApprovalRule) moved(saw, now Versions) (out []Binding) {
 
 // Sees is what a reviewer of this input would be shown: what an approval pins.
 func (in *Input) Sees(bundle string) Versions {
-	seen := Versions{Facts: in.FactsHash, Bundle: bundle, Pins: maps.Clone(in.State.Pins), Suspect: slices.Clone(in.State.Suspect)}
+	seen := Versions{Facts: in.FactsHash, Bundle: bundle, Pins: maps.Clone(in.State.Pins), Suspect: slices.Clone(in.State.Suspect), Novel: in.novel}
 	seen.Evidence = make(map[string]uint64, len(in.State.Evidence))
 	for name, e := range in.State.Evidence {
 		seen.Evidence[name] = e.Seq

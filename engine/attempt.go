@@ -19,11 +19,14 @@ func (f *fold) attempt() {
 	}
 	path := f.path()
 	before := f.read(&a.Action)
+	named := f.recall(&a.Action, &before)
 	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
 	d := f.decide(in)
 	in.Consequence = d.Consequence
+	f.look(&in)
 	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
 	f.follow(&path, &d, &in)
+	f.vouch(&d, &in, named)
 	f.w.SetPath(f.key(), path)
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
 	f.remember(a.Action.TraceID, a.Action.Agent)

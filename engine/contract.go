@@ -48,6 +48,14 @@ type Contract struct {
 	Reexamination string // trace, window or off
 	Window        int64  // seconds, for window
 	Counters      map[string]CounterRule
+	// Critic says which tools STRUCTURE and CRITIC gate; nil: none.
+	Critic *CriticRule
+	// SinglePlan names the tools under a critic whose calls stand alone: they need
+	// no plan.
+	SinglePlan []string
+	// ApprovedEntities seeds, for each tool under a critic, what its calls may name
+	// without being new.
+	ApprovedEntities map[string][]Entity
 	// Redact names, for each tool, the arguments whose values never reach the
 	// journal.
 	Redact        map[string][]string
@@ -176,6 +184,11 @@ type Tool struct {
 	Arguments   map[string]Argument // nil: not checked
 	ReadOnly    []string
 	Requires    Requires
+	// ForwardEffects and RollbackEffects count what a call does and what undoing
+	// it undoes; nil: not known.
+	ForwardEffects, RollbackEffects *float64
+	// Precondition is what a call rests on, Postcondition what it establishes.
+	Precondition, Postcondition string
 }
 
 // Requires is what a tool needs before it may run.

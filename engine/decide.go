@@ -20,11 +20,12 @@ type judgement struct {
 	declared bool
 	mismatch []Reason // arguments against the registry's schema
 	own      []ownGate
+	gated    []ownGate // STRUCTURE and CRITIC, for a tool under a critic
 	approved bool
 	refused  []Reason // why an approval that exists does not count
 }
 
-// ownGate is an own gate of the bundle and what it found.
+// ownGate is a gate that a person may resolve, and what it found.
 type ownGate struct {
 	Gate
 	Finding
@@ -46,6 +47,7 @@ func Decide(ctx context.Context, p Policy, in Input) (d Decision) {
 	j.weigh()
 	j.setTier()
 	j.testOwnGates()
+	j.testCritic()
 	j.checkApproval()
 	j.testStandardGates()
 	j.chooseTransition()
@@ -302,7 +304,7 @@ func (j *judgement) answer() {
 	}
 	d.Notify = d.Permit && d.Tier == ExecuteNotify
 	for _, g := range d.Gates {
-		if !g.Verdict.holds() {
+		if g.Verdict != Pass {
 			d.Reasons = append(d.Reasons, g.Reasons...)
 		}
 	}

@@ -19,6 +19,7 @@ type fakeView struct {
 	calls         map[[2]string]string
 	rejections    map[string]Rejection
 	contributions map[[2]string][]Contribution
+	entities      map[nameKey]EntityRecord
 }
 
 func (v *fakeView) Clock() int64                                 { return v.clock }
@@ -36,6 +37,10 @@ func (v *fakeView) Evidence(trace, call, name string) (e Evidence, ok bool) {
 }
 func (v *fakeView) CallHash(trace, id string) (h string, ok bool) {
 	h, ok = v.calls[[2]string{trace, id}]
+	return
+}
+func (v *fakeView) Entity(tool string, e Entity) (r EntityRecord, ok bool) {
+	r, ok = v.entities[nameKey{tool, e}]
 	return
 }
 func (v *fakeView) Waiting() (out []PathKey) {
@@ -182,4 +187,10 @@ func TestAnEventThatIsNotFoldedChangesNothing(t *testing.T) {
 			t.Errorf("%v: record %+v, writes %+v: want an invalid event that moves nothing but the clock, and that never back", op, rec, w)
 		}
 	}
+}
+
+// nameKey is an entity of a tool.
+type nameKey struct {
+	tool   string
+	entity Entity
 }

@@ -35,11 +35,18 @@ func (j *judgement) testStandardGates() {
 	j.applicable(Eligibility, j.tool.Requires.Component, j.eligibility)
 	j.gate(Supervision, j.supervision())
 	j.gate(Resolved, j.resolution())
-	for i, o := range j.own {
+	j.settle(j.gated)
+	j.settle(j.own)
+}
+
+// settle lists gates that a person may resolve, and lets pass those that a valid
+// approval names.
+func (j *judgement) settle(gates []ownGate) {
+	for i, o := range gates {
 		if !o.Verdict.holds() && o.resolution == ByReview && j.approved && j.in.State.Path.Approval.resolves(o.Name) {
-			j.own[i].Finding = Finding{Verdict: Pass, Reasons: append([]Reason{j.resolvedBy(o.Name)}, o.Reasons...)}
+			gates[i].Finding = Finding{Verdict: Pass, Reasons: append([]Reason{j.resolvedBy(o.Name)}, o.Reasons...)}
 		}
-		j.gate(o.Name, j.own[i].Finding)
+		j.gate(o.Name, gates[i].Finding)
 	}
 }
 
@@ -48,7 +55,11 @@ func (j *judgement) gate(name string, f Finding) {
 	for i, r := range f.Reasons {
 		reasons[i] = normal(r)
 	}
-	j.d.Gates = append(j.d.Gates, GateResult{Name: name, Verdict: f.Verdict, Reasons: reasons})
+	g := GateResult{Name: name, Verdict: f.Verdict, Reasons: reasons}
+	if f.Verdict == NotApplicable {
+		g.Scope, g.Rationale = j.contract.Gates[name].Scope, j.contract.Gates[name].Rationale
+	}
+	j.d.Gates = append(j.d.Gates, g)
 }
 
 // applicable tests a gate that has something to test. One that has nothing is
@@ -59,13 +70,15 @@ func (j *judgement) applicable(name string, applies bool, test func() Finding) {
 		j.gate(name, test())
 		return
 	}
-	rule := j.contract.Gates[name]
-	if rule.Scope == "" || rule.Rationale == "" {
-		j.gate(name, Finding{Reasons: []Reason{reason("scope_missing",
-			"nothing is required here, and the contract stores no scope and rationale for leaving the gate out")}})
-		return
+	j.gate(name, j.leaveOut(name))
+}
+
+// leaveOut finds a gate not applicable, where the contract says why it may be.
+func (j *judgement) leaveOut(name string) Finding {
+	if rule := j.contract.Gates[name]; rule.Scope == "" || rule.Rationale == "" {
+		return unknown("scope_missing", "nothing is required here, and the contract stores no scope and rationale for leaving the gate out")
 	}
-	j.d.Gates = append(j.d.Gates, GateResult{Name: name, Verdict: NotApplicable, Reasons: []Reason{}, Scope: rule.Scope, Rationale: rule.Rationale})
+	return Finding{Verdict: NotApplicable}
 }
 
 // verdict joins reasons that fail with reasons that are unknown. A failure is

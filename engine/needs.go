@@ -85,9 +85,11 @@ func (j *judgement) needsOfGates() (out []Need) {
 
 // unresolved lists the gates that only an approval which names them lets pass.
 func (j *judgement) unresolved() (gates []string) {
-	for _, o := range j.own {
-		if !o.Verdict.holds() && o.resolution == ByReview {
-			gates = append(gates, o.Name)
+	for _, list := range [][]ownGate{j.gated, j.own} {
+		for _, o := range list {
+			if !o.Verdict.holds() && o.resolution == ByReview {
+				gates = append(gates, o.Name)
+			}
 		}
 	}
 	return gates

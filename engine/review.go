@@ -15,6 +15,10 @@ func (f *fold) review() {
 		return
 	}
 	if f.e.Review.Outcome == Revoke {
+		if s.Rejection == nil {
+			// What is revoked is an approval, and with it what it said of entities.
+			f.disown(&path)
+		}
 		path.Request, path.Approval = nil, nil
 		f.w.SetPath(f.key(), path)
 		f.w.SetRejection(f.e.Call, nil)
@@ -88,6 +92,7 @@ func commonGates(votes []Vote) []string {
 // reject closes the request and binds the call, whatever id it comes back under.
 func (f *fold) reject(path *Path, next *Request) {
 	next.Status = RejectedRequest
+	f.disown(path)
 	path.Approval = nil
 	code := f.e.Review.Code
 	if code == "" {

@@ -123,6 +123,9 @@ func (j *judgement) sayFloor() (out []string) {
 
 func (j *judgement) sayGates() (out []string) {
 	for _, g := range j.d.Gates {
+		if g.Verdict == NotApplicable && len(g.Reasons) > 0 {
+			out = append(out, fmt.Sprintf("%s is left out: %s.", g.Name, g.Reasons[0].Text))
+		}
 		if g.Verdict.holds() {
 			continue
 		}

@@ -21,6 +21,9 @@ type State struct {
 	// Queue is the number of current requests of other calls, where the
 	// contract counts them.
 	Queue int
+	// Entities holds, of what the call of a tool under a critic names, what is
+	// recorded as approved for the tool or as taken back.
+	Entities map[Entity]bool
 	// Suspect lists the suspect items that this call holds.
 	Suspect []Item
 }
@@ -34,7 +37,10 @@ type Evidence struct {
 	Time    int64             `json:"time"`
 	Expires *int64            `json:"expires,omitempty"`
 	By      string            `json:"by,omitempty"`
-	Seq     uint64            `json:"seq"`
+	// Call is the call hash of the path that the record is about; empty for a
+	// record of the whole trace.
+	Call string `json:"call,omitempty"`
+	Seq  uint64 `json:"seq"`
 }
 
 // Path is the state of one path.
@@ -105,6 +111,7 @@ type Versions struct {
 	Pins     map[string]string // every pin the bundle names
 	Evidence map[string]uint64 // name to seq of the record seen
 	Suspect  []Item
+	Novel    []Entity // what the call named that nobody had approved
 }
 
 // Approval is a finished review in favour. It releases once unless the

@@ -54,6 +54,7 @@ type Writes struct {
 	Calls         []CallWrite
 	Rejections    []RejectionWrite
 	Contributions []ContributionWrite
+	Entities      []EntityWrite
 }
 
 // TraceWrite replaces a trace.
@@ -158,6 +159,13 @@ type ContributionWrite struct {
 	Contribution    Contribution
 }
 
+// EntityWrite says whether an entity is approved for a tool.
+type EntityWrite struct {
+	Tool   string
+	Entity Entity
+	Record EntityRecord
+}
+
 // Stamp puts the entry's seq in the place of Self.
 func (w *Writes) Stamp(seq uint64) {
 	put := func(n *uint64) {
@@ -189,6 +197,9 @@ func (w *Writes) Stamp(seq uint64) {
 	}
 	for i := range w.Contributions {
 		put(&w.Contributions[i].Contribution.Seq)
+	}
+	for i := range w.Entities {
+		put(&w.Entities[i].Record.Seq)
 	}
 }
 
@@ -467,7 +478,7 @@ func (f *fold) evidence() {
 		f.refuse("unknown_evidence", fmt.Sprintf("the contract has no evidence %q", e.Name))
 		return
 	}
-	e.Seq, e.Time, e.By, e.Pins = Self, f.now, f.e.By.Name, maps.Clone(e.Pins)
+	e.Seq, e.Time, e.By, e.Call, e.Pins = Self, f.now, f.e.By.Name, f.e.Call, maps.Clone(e.Pins)
 	f.w.Evidence = append(f.w.Evidence, EvidenceWrite{f.e.TraceID, f.e.Call, e})
 }
 

@@ -21,11 +21,12 @@ type memory struct {
 	Calls    map[[2]string]string
 	Standing map[string]Rejection
 	Counted  map[[2]string][]Contribution
+	Named    map[nameKey]EntityRecord
 }
 
 func newMemory() *memory {
 	return &memory{Traces: map[string]Trace{}, Settings: map[[2]string]any{}, Records: map[[3]string]Evidence{}, Paths: map[PathKey]Path{},
-		Calls: map[[2]string]string{}, Standing: map[string]Rejection{}, Counted: map[[2]string][]Contribution{}}
+		Calls: map[[2]string]string{}, Standing: map[string]Rejection{}, Counted: map[[2]string][]Contribution{}, Named: map[nameKey]EntityRecord{}}
 }
 
 func (m *memory) Clock() int64                             { return m.Now }
@@ -46,6 +47,10 @@ func (m *memory) CallHash(trace, id string) (string, bool) {
 }
 func (m *memory) Rejection(call string) (Rejection, bool) {
 	x, ok := m.Standing[call]
+	return x, ok
+}
+func (m *memory) Entity(tool string, e Entity) (EntityRecord, bool) {
+	x, ok := m.Named[nameKey{tool, e}]
 	return x, ok
 }
 func (m *memory) Waiting() (out []PathKey) {
@@ -80,6 +85,9 @@ func (m *memory) apply(w Writes) {
 		if r.Rejection != nil {
 			m.Standing[r.Call] = *r.Rejection
 		}
+	}
+	for _, e := range w.Entities {
+		m.Named[nameKey{e.Tool, e.Entity}] = e.Record
 	}
 	for _, c := range w.Contributions {
 		key := [2]string{c.Counter, c.Entity}
@@ -199,7 +207,7 @@ func (l *life) unchanged(rec Record, w Writes) {
 	if want := "invalid_" + rec.Op.String(); rec.Invalid != want {
 		l.t.Errorf("invalid = %q, want %q", rec.Invalid, want)
 	}
-	if len(w.Traces)+len(w.Settings)+len(w.Evidence)+len(w.Paths)+len(w.Calls)+len(w.Rejections)+len(w.Contributions) != 0 {
+	if len(w.Traces)+len(w.Settings)+len(w.Evidence)+len(w.Paths)+len(w.Calls)+len(w.Rejections)+len(w.Contributions)+len(w.Entities) != 0 {
 		l.t.Errorf("an invalid %v writes %+v", rec.Op, w)
 	}
 	if len(rec.Reasons) == 0 {
@@ -1221,6 +1229,7 @@ func TestStampReplacesEverySelf(t *testing.T) {
 		Paths:         []PathWrite{{key, Path{Request: request, Approval: &Approval{Request: 3, Seq: Self, Votes: votes}, Failure: &Failure{Seq: Self, Recoverable: true}, Released: Self, ChangedAt: Self}}, {PathKey{task, "x"}, Path{Released: 3, Failure: &Failure{Seq: 3}}}},
 		Rejections:    []RejectionWrite{{"a", &Rejection{Seq: Self, Code: "other"}}, {"b", nil}, {"c", &Rejection{Seq: 3}}},
 		Contributions: []ContributionWrite{{Contribution: Contribution{Seq: Self}}, {Contribution: Contribution{Seq: 3}}},
+		Entities:      []EntityWrite{{Record: EntityRecord{Seq: Self}}, {Record: EntityRecord{Seq: 3}}},
 	}
 	w.Stamp(9)
 	if where := findSelf(reflect.ValueOf(w), "writes"); where != "" {
@@ -1230,7 +1239,7 @@ func TestStampReplacesEverySelf(t *testing.T) {
 	if p.Request.Seq != 9 || p.Request.Votes[0].Seq != 9 || p.Request.Votes[1].Seq != 4 || p.Approval.Request != 3 || !p.Failure.Recoverable {
 		t.Errorf("path %+v", p)
 	}
-	if w.Traces[1].Trace.ChangedAt != 3 || w.Evidence[1].Evidence.Seq != 3 || w.Rejections[1].Rejection != nil || w.Rejections[2].Rejection.Seq != 3 || w.Contributions[1].Contribution.Seq != 3 || w.Paths[1].Path.Failure.Seq != 3 {
+	if w.Traces[1].Trace.ChangedAt != 3 || w.Evidence[1].Evidence.Seq != 3 || w.Rejections[1].Rejection != nil || w.Rejections[2].Rejection.Seq != 3 || w.Contributions[1].Contribution.Seq != 3 || w.Entities[1].Record.Seq != 3 || w.Paths[1].Path.Failure.Seq != 3 {
 		t.Errorf("another number was stamped: %+v", w)
 	}
 	if request.Seq != Self || votes[0].Seq != Self {

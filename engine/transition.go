@@ -88,6 +88,10 @@ func (j *judgement) holds(c Cause) (gate string, holds bool) {
 		return Resolved, failed(Resolved)
 	case Rejected:
 		return Bounds, j.in.State.Rejection != nil
+	case StructureFired:
+		return Structure, len(j.gated) > 0 && failed(Structure)
+	case CriticLow:
+		return CriticGate, len(j.gated) > 0 && failed(CriticGate)
 	case ReviewDue:
 		if failed(Supervision) {
 			return Supervision, true

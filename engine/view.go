@@ -25,6 +25,8 @@ type View interface {
 	CallHash(trace, id string) (string, bool)
 	// Rejection is the standing rejection of a call, in whatever trace.
 	Rejection(call string) (Rejection, bool)
+	// Entity is what is recorded of an entity for a tool under a critic.
+	Entity(tool string, e Entity) (EntityRecord, bool)
 	// Waiting lists the paths with a request that was pending when written.
 	Waiting() []PathKey
 	// Contributions lists what releases added to a counter for one entity.

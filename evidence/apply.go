@@ -32,6 +32,9 @@ func (b *Batch) Apply(w engine.Writes) error {
 	for _, r := range w.Rejections {
 		b.rejection(r.Call, r.Rejection)
 	}
+	for _, e := range w.Entities {
+		b.put(entityKey(e.Tool, e.Entity), e.Record)
+	}
 	for _, c := range w.Contributions {
 		list := counterKey(c.Counter, c.Entity)
 		b.add(list, member(list, c.Contribution.Seq), c.Contribution)

@@ -42,6 +42,9 @@ func evidenceKey(trace, c string) string { return join("evidence", trace, c) }
 func pathKey(trace, call string) string  { return join("path", trace, call) }
 func callKey(trace, id string) string    { return join("call", trace, id) }
 func rejectionKey(call string) string    { return join("rejection", call) }
+func entityKey(tool string, e engine.Entity) string {
+	return join("entity", tool, string(e))
+}
 
 // waitingKey is the member of the waiting list for a path.
 func waitingKey(k engine.PathKey) string { return join(members("waiting"), k.Trace, k.Call) }

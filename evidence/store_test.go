@@ -109,6 +109,14 @@ var kinds = []struct {
 		wantSecond: [2]any{engine.Rejection{}, false},
 	},
 	{
+		name:   "entity",
+		first:  engine.Writes{Entities: []engine.EntityWrite{{Tool: "drop", Entity: "text:orders", Record: engine.EntityRecord{Approved: true, Seq: 1}}}},
+		second: engine.Writes{Entities: []engine.EntityWrite{{Tool: "drop", Entity: "text:orders", Record: engine.EntityRecord{Seq: 2}}}},
+		read:   func(v *View) any { x, ok := v.Entity("drop", "text:orders"); return [2]any{x, ok} },
+		want:   [2]any{engine.EntityRecord{Approved: true, Seq: 1}, true}, zero: [2]any{engine.EntityRecord{}, false},
+		wantSecond: [2]any{engine.EntityRecord{Seq: 2}, true},
+	},
+	{
 		name:   "waiting",
 		first:  engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "w", Call: "c"}, Path: engine.Path{Request: pending(1)}}}},
 		second: engine.Writes{Paths: []engine.PathWrite{{Key: engine.PathKey{Trace: "w", Call: "c"}, Path: engine.Path{}}}},

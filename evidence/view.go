@@ -181,6 +181,10 @@ func (v *View) Rejection(call string) (engine.Rejection, bool) {
 	return r, ok && r.Seq != 0
 }
 
+func (v *View) Entity(tool string, e engine.Entity) (engine.EntityRecord, bool) {
+	return read[engine.EntityRecord](v, entityKey(tool, e))
+}
+
 func (v *View) Waiting() []engine.PathKey { return list[engine.PathKey](v, waitingList) }
 
 func (v *View) Contributions(counter, entity string) []engine.Contribution {
