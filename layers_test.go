@@ -17,9 +17,10 @@ const module = "github.com/conjunct-project/conjunct"
 // docs/design.md says what each room is for. A new edge is a design change.
 var edges = map[string][]string{
 	".":           {"cli"},
-	"cli":         {"bench", "bench/noise", "bench/table", "pdp", "reexam", "episode", "scenario", "bundle", "signals", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
+	"cli":         {"bench", "bench/noise", "bench/table", "pdp", "metrics", "reexam", "episode", "scenario", "bundle", "signals", "policies", "floors", "rego", "cel", "datafile", "action", "engine"},
 	"pdp":         {"reexam", "bundle", "signals", "episode", "evidence", "journal", "rego", "cel", "action", "engine"},
 	"reexam":      {"bundle", "episode", "evidence", "journal", "action", "engine"},
+	"metrics":     {"journal", "engine"},
 	"journal":     {},
 	"episode":     {"evidence", "action", "engine"},
 	"evidence":    {"engine"},
@@ -50,6 +51,7 @@ var only = map[string][]string{
 	"github.com/jedib0t/go-pretty":          {"bench/table"},
 	"gonum.org/v1/plot":                     {"bench/figure"},
 	"gonum.org/v1/gonum":                    {"bench/noise"},
+	"github.com/prometheus":                 {"metrics"},
 	"cel.dev/":                              {},
 	"github.com/open-policy-agent/opa/cmd":  {},
 	"github.com/open-policy-agent/opa/rego": {},

@@ -117,7 +117,7 @@ func newApp(env *Env) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              onUsage,
 		Action:                    group,
-		Commands: []*cli.Command{decideCommand(env), reviewCommand(env), resultCommand(env), replayCommand(env), stateCommand(env),
+		Commands: []*cli.Command{decideCommand(env), reviewCommand(env), resultCommand(env), replayCommand(env), metricsCommand(env), stateCommand(env),
 			runCommand(env), benchCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
 	}
 	prepare(app.Commands)
