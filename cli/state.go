@@ -170,6 +170,7 @@ everything built on the same is looked at again.
 		Flags: []cli.Flag{stateFlag(),
 			&cli.StringFlag{Name: "status", Usage: "`STATUS`: ok, error, or not_run, which lets the call be proposed again"},
 			&cli.Float64Flag{Name: "latency", Usage: "how long it took, in `SECONDS`"},
+			&cli.Float64Flag{Name: "overhead", Usage: "how long the caller waited for the decision, in `SECONDS`"},
 			&cli.Float64Flag{Name: "cost", Usage: "what it cost: a `NUMBER`, in the unit of the registry"},
 			&cli.StringSliceFlag{Name: "produced", Usage: "an `ENTITY` found in the result; may be given more than once"},
 			&cli.StringFlag{Name: "incident", Usage: "the call was wrong: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}},
@@ -189,7 +190,7 @@ func resultEvent(c *cli.Context) (engine.ResultEvent, error) {
 	case c.IsSet("incident") && !slices.Contains(engine.RejectionCodes(), r.Incident):
 		return r, usagef("", "--incident must be one of %s", strings.Join(engine.RejectionCodes(), ", "))
 	}
-	for flag, into := range map[string]**float64{"latency": &r.Latency, "cost": &r.Cost} {
+	for flag, into := range map[string]**float64{"latency": &r.Latency, "overhead": &r.Overhead, "cost": &r.Cost} {
 		if n := c.Float64(flag); c.IsSet(flag) {
 			if !(n >= 0) || math.IsInf(n, 0) {
 				return r, usagef("", "--%s must be a number of at least 0", flag)

@@ -177,6 +177,7 @@ type ResultEvent struct {
 	Status      ResultStatus
 	Recoverable bool
 	Latency     *float64 // seconds that the call took, at least 0; nil: not told
+	Overhead    *float64 // seconds that the caller waited for the decision; nil: not told
 	Cost        *float64 // what it cost, at least 0; nil: not told
 	// Produced are the entities found in the result: what later calls may take
 	// from it.

@@ -391,7 +391,7 @@ func readResult(o *object, e *event, _ *engine.Contract) {
 		o.fail("status", "a result is ok, error or not_run", "")
 	}
 	r.Recoverable = o.boolean("recoverable", true)
-	r.Latency, r.Cost = o.amount("latency"), o.amount("cost")
+	r.Latency, r.Overhead, r.Cost = o.amount("latency"), o.amount("overhead"), o.amount("cost")
 	r.Produced = o.texts("produced")
 	if len(r.Produced) > maxProduced {
 		o.fail("produced", fmt.Sprintf("a result names at most %d entities", maxProduced), "name those that later calls may take from it")

@@ -104,6 +104,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 
 		{"result without status", `{"t":0,"op":"result"}`, "/events/0", "status"},
 		{"a latency below 0", `{"t":0,"op":"result","status":"ok","latency":-0.1}`, "/events/0/latency", "at least 0"},
+		{"an overhead below 0", `{"t":0,"op":"result","status":"ok","overhead":-0.1}`, "/events/0/overhead", "at least 0"},
 		{"a cost in words", `{"t":0,"op":"result","status":"ok","cost":"0.1"}`, "/events/0/cost", "number"},
 		{"an entity without a name", `{"t":0,"op":"result","status":"ok","produced":["a"," "]}`, "/events/0/produced", "1 to 1024"},
 		{"an entity too long", `{"t":0,"op":"result","status":"ok","produced":["` + strings.Repeat("x", 1025) + `"]}`, "/events/0/produced", "1 to 1024"},
@@ -173,7 +174,7 @@ func TestEpisodesThatAreAccepted(t *testing.T) {
 		`{"id":"e","events":[{"t":0,"op":"failure","active":true,"recoverable":false,"by":"x","role":"operator","trace_id":"branch","call":"merge"}]}`,
 		`{"id":"e","events":[{"t":0,"op":"attempt","facts":{"a":[1,{"b":null}]}}]}`,
 		`{"id":"e","events":[{"t":0,"op":"engage","component":"m1"},{"t":0,"op":"result","status":"not_run"}]}`,
-		`{"id":"e","events":[{"t":0,"op":"attempt"},{"t":1,"op":"result","status":"ok","latency":0.25,"cost":0,"produced":["a","b"]},{"t":2,"op":"result","incident":"other"}]}`,
+		`{"id":"e","events":[{"t":0,"op":"attempt"},{"t":1,"op":"result","status":"ok","latency":0.25,"overhead":0.001,"cost":0,"produced":["a","b"]},{"t":2,"op":"result","incident":"other"}]}`,
 	} {
 		if bad := problem(t, c, text); bad != nil {
 			t.Errorf("%s: %v", text, bad)

@@ -46,6 +46,9 @@ func writeResult(out map[string]any, r engine.ResultEvent) {
 	if r.Latency != nil {
 		out["latency"] = *r.Latency
 	}
+	if r.Overhead != nil {
+		out["overhead"] = *r.Overhead
+	}
 	if r.Cost != nil {
 		out["cost"] = *r.Cost
 	}

@@ -132,7 +132,10 @@ func show(f Figure) string {
 	return fmt.Sprintf("%s, %.9f of %.9f", v, f.Count, f.Of)
 }
 
-func compare(t rapid.TB, got, want map[string]Figure) {
+func compare(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, got, want map[string]Figure) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%d figures, the recount has %d", len(got), len(want))

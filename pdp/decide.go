@@ -147,16 +147,18 @@ func (e *NotPermitted) Error() string {
 }
 
 // Do decides an action and runs fn only on a permit. It reports what became of
-// the call, how long it took and, where the result is a Producer or a Coster,
-// what it says of itself, and returns what fn returned. The error is a
-// *NotPermitted where fn was not run; a report that fails is joined to fn's own
-// error.
+// the call, how long the decision and the call took and, where the result is a
+// Producer or a Coster, what it says of itself, and returns what fn returned.
+// The error is a *NotPermitted where fn was not run; a report that fails is
+// joined to fn's own error.
 func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Context) (T, error)) (T, error) {
 	var none T
+	asked := time.Now()
 	d, err := p.Decide(ctx, a)
 	if err != nil {
 		return none, err
 	}
+	overhead := seconds(time.Since(asked))
 	if !d.Permit {
 		return none, &NotPermitted{d}
 	}
@@ -166,8 +168,8 @@ func Do[T any](ctx context.Context, p *PDP, a engine.Action, fn func(context.Con
 	}
 	start, finished := time.Now(), false
 	result := func(s engine.ResultStatus) engine.ResultEvent {
-		latency := time.Since(start).Round(time.Microsecond).Seconds()
-		return engine.ResultEvent{Status: s, Recoverable: true, Latency: &latency}
+		latency := seconds(time.Since(start))
+		return engine.ResultEvent{Status: s, Recoverable: true, Latency: &latency, Overhead: &overhead}
 	}
 	defer func() {
 		if !finished {
@@ -198,6 +200,9 @@ type Producer interface{ Produced() []string }
 
 // Coster is a result of a tool that says what the call cost. Do reports it.
 type Coster interface{ Cost() float64 }
+
+// seconds is a duration as it is journalled, to the microsecond.
+func seconds(d time.Duration) float64 { return d.Round(time.Microsecond).Seconds() }
 
 // pep is the enforcement point itself, when it reports what became of a call.
 var pep = engine.Identity{Name: "pep", Role: "pep"}

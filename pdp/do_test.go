@@ -25,16 +25,16 @@ func TestDoReportsLatencyCostAndWhatTheResultHolds(t *testing.T) {
 	all := entries(t, dir)
 	var body struct {
 		Event struct {
-			Status        string
-			Latency, Cost *float64
-			Produced      []string
+			Status                  string
+			Latency, Overhead, Cost *float64
+			Produced                []string
 		}
 	}
 	if err := json.Unmarshal(all[len(all)-1].Body, &body); err != nil {
 		t.Fatal(err)
 	}
 	e := body.Event
-	if e.Status != "ok" || e.Latency == nil || *e.Latency < 0 || e.Cost == nil || *e.Cost != 0.2 || len(e.Produced) != 1 || e.Produced[0] != want.names[0] {
+	if e.Status != "ok" || e.Latency == nil || *e.Latency < 0 || e.Overhead == nil || !(*e.Overhead > 0) || e.Cost == nil || *e.Cost != 0.2 || len(e.Produced) != 1 || e.Produced[0] != want.names[0] {
 		t.Errorf("journalled %+v", e)
 	}
 	if err := reopens(t, dir, p); err != nil {

@@ -25,7 +25,7 @@ func TestAnEventThatWasAppliedCanBeReplayed(t *testing.T) {
 		{"a result", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK}}},
 		{"a result for a call that was held", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c2", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK}}},
 		{"a result by a stranger", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: engine.Identity{Name: "x", Role: "agent"}, Result: engine.ResultEvent{Status: engine.ResultOK}}},
-		{"a result in full", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK, Latency: new(0.25), Cost: new(0.0), Produced: []string{"pat@customer.example", "a, b"}}}},
+		{"a result in full", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Status: engine.ResultOK, Latency: new(0.25), Overhead: new(0.001), Cost: new(0.0), Produced: []string{"pat@customer.example", "a, b"}}}},
 		{"an incident", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Incident: "wrong_target"}}},
 		{"an incident of a call that was held", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c2", By: operator, Result: engine.ResultEvent{Incident: "wrong_target"}}},
 		{"an incident that is none", engine.Event{Op: engine.OpResult, TraceID: "t", CallID: "c1", By: operator, Result: engine.ResultEvent{Incident: "wrong"}}},
