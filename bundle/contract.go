@@ -46,6 +46,10 @@ func (d *decoder) contract(n *datafile.Node) *engine.Contract {
 		"counters":         d.counters(c),
 		"redact":           d.redact(c),
 		"default_action":   d.defaultAction(c),
+
+		"critic":            d.critic(c),
+		"plan":              d.plans(c),
+		"approved_entities": d.approvedEntities(c),
 	})
 	c.RetryBudget, c.Required = int(budget), int(required)
 	for name, kind := range engineSettings {

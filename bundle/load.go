@@ -170,6 +170,7 @@ func (l *loader) sections() {
 	l.people = l.decoder.reviewers(c.At("authority"), l.contract.Roles)
 	l.toolNames(c)
 	l.required(c)
+	l.underCritic(c)
 }
 
 // ruleData reports data at the place of a rule: one of the two would silently

@@ -69,6 +69,10 @@ func (d *decoder) tool(name string, n *datafile.Node) engine.Tool {
 		"arguments":         d.arguments(&t),
 		"read_only":         d.Texts("read_only", &t.ReadOnly),
 		"requires":          d.requires(&t.Requires),
+		"forward_effects":   d.count("forward_effects", &t.ForwardEffects),
+		"rollback_effects":  d.count("rollback_effects", &t.RollbackEffects),
+		"precondition":      d.condition("precondition", &t.Precondition),
+		"postcondition":     d.condition("postcondition", &t.Postcondition),
 	}, "reversibility", "blast_radius", "absorbed_by", "detection_latency")
 	for _, a := range t.ReadOnly {
 		if _, ok := t.Arguments[a]; !ok {

@@ -47,7 +47,7 @@ An approval lets the agent propose the call once more and run it:
 			{Name: "show", Usage: "show why a call waits, and exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
 				Action: func(c *cli.Context) error { return reviewShow(c, env) }},
 			answer("approve", "let the call run once", engine.Approve,
-				&cli.StringSliceFlag{Name: "gate", Usage: "also resolve this own `GATE`; may be given more than once"}),
+				&cli.StringSliceFlag{Name: "gate", Usage: "also let this `GATE` pass: an own one, STRUCTURE or CRITIC; may be given more than once"}),
 			answer("reject", "bind the call: it is rejected under whatever id it comes back", engine.Reject,
 				&cli.StringFlag{Name: "code", Usage: "why: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}),
 			answer("return", "close the request without an answer", engine.Return),
@@ -235,9 +235,12 @@ func knownGates(b *bundle.Bundle, tool string, named []string) error {
 	for _, g := range b.Gates(tool) {
 		own = append(own, g.Name)
 	}
+	if b.Contract().UnderCritic(tool) {
+		own = append(own, engine.Structure, engine.CriticGate)
+	}
 	for _, name := range named {
 		if !slices.Contains(own, name) {
-			return usagef(engine.DidYouMean(name, own), "%s meets no own gate %q", tool, name)
+			return usagef(engine.DidYouMean(name, own), "%s meets no gate %q that an approval could let pass", tool, name)
 		}
 	}
 	return nil

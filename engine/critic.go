@@ -15,6 +15,9 @@ type CriticRule struct {
 	Tools     []string
 }
 
+// UnderCritic reports whether calls of a tool meet STRUCTURE and CRITIC.
+func (c *Contract) UnderCritic(tool string) bool { return c.Critic.covers(tool) }
+
 func (r *CriticRule) covers(tool string) bool { return r != nil && slices.Contains(r.Tools, tool) }
 
 // Simulation is the evidence by which a verifier lets STRUCTURE pass.
@@ -172,7 +175,8 @@ func novelty(novel []mention, tool string) Reason {
 	for _, m := range novel[:min(len(novel), mostShown)] {
 		facts = append(facts, NewFact(m.path, m.value))
 	}
-	text := fmt.Sprintf("%q holds something that nobody approved for %s", clip(novel[0].path), tool)
+	what := fmt.Sprint(novel[0].value)
+	text := fmt.Sprintf("%q holds %q, which nobody approved for %s", clip(novel[0].path), clip(what), tool)
 	if more := len(novel) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
