@@ -9,7 +9,7 @@ import (
 // checkArguments compares arguments with the registry's schema and returns a
 // reason for each that is missing, mistyped or undeclared, sorted by name.
 func checkArguments(t Tool, args map[string]any) []Reason {
-	if t.Arguments == nil {
+	if t.Arguments == nil || fits(t, args) {
 		return nil
 	}
 	var out []Reason
@@ -33,6 +33,21 @@ func checkArguments(t Tool, args map[string]any) []Reason {
 		}
 	}
 	return out
+}
+
+// fits reports whether there is nothing to say of the arguments.
+func fits(t Tool, args map[string]any) bool {
+	declared := 0
+	for name, want := range t.Arguments {
+		v, ok := args[name]
+		if !ok && want.Required || ok && !want.Type.matches(v) {
+			return false
+		}
+		if ok {
+			declared++
+		}
+	}
+	return declared == len(args)
 }
 
 func argumentPath(name string) string { return Pointer("action", "arguments", name) }

@@ -10,7 +10,7 @@ import (
 // attempt decides a proposed action and records what follows from the answer:
 // a release, a review request, a retry spent.
 func (f *fold) attempt() {
-	a := f.e.Attempt
+	a := &f.e.Attempt
 	f.e.TraceID, f.e.Call = a.Action.TraceID, a.Action.CallHash
 	f.rec.TraceID = a.Action.TraceID
 	if hash, used := f.view.CallHash(a.Action.TraceID, a.Action.CallID); used && hash != a.Action.CallHash {
@@ -64,9 +64,9 @@ func (f *fold) reused(hash string) {
 func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	// A pending request that shows a reviewer what is no longer there would only
 	// lead to an approval that is void, so the next escalation makes a new one.
-	seen := in.Sees(f.policy.Bundle().Digest)
+	seen := func() Versions { return in.Sees(f.policy.Bundle().Digest) }
 	current := in.State.Path.Request.Current(f.now, in.State.Settings, f.contract.Expiry) &&
-		len(f.contract.Approval.moved(in.State.Path.Request.Saw, seen)) == 0
+		len(f.contract.Approval.moved(in.State.Path.Request.Saw, seen())) == 0
 	if current {
 		d.Request = path.Request.Seq
 	}
@@ -80,7 +80,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	case d.Transition == Retry, d.Transition == Switch && d.answered == FailureOpen:
 		path.Retries++
 	case d.Transition == Escalate && !current:
-		path.Request = f.request(in, seen, d.open)
+		path.Request = f.request(in, seen(), d.open)
 		d.Request = Self
 		f.rec.Requested = true
 	}
@@ -168,7 +168,7 @@ func (f *fold) describe(d *Decision, before State, after Path) {
 	r.RetryLeft = max(0, f.contract.RetryBudget-after.Retries)
 	r.InputHash = d.InputHash
 	if d.Permit {
-		r.OutputRef = fmt.Sprintf("%s/%s", d.TraceID, d.CallID)
+		r.OutputRef = d.TraceID + "/" + d.CallID
 	}
 	r.Reasons = d.Reasons
 	r.ReviewRequired = d.Boundary == RequireReview

@@ -10,8 +10,7 @@ import (
 // sentence renders a decision for people, from the same findings that decided
 // it and in a fixed order, so that it cannot say anything else than they do.
 func sentence(j *judgement) string {
-	parts := []string{j.sayConsequence(), j.sayTier()}
-	parts = append(parts, j.sayConfidence())
+	parts := append(make([]string, 0, 12), j.sayConsequence(), j.sayTier(), j.sayConfidence())
 	if s := j.saySuspicion(); s != "" {
 		parts = append(parts, s)
 	}
@@ -42,9 +41,9 @@ var absorbedWords = map[AbsorbedBy]string{
 
 func (j *judgement) sayConsequence() string {
 	c := j.d.Consequence
-	return fmt.Sprintf("%s is %s and reaches %s; if it is wrong, %s pays and it is noticed %s%s.", named(j.d.Tool),
-		strings.Replace(c.Reversibility.String(), "costly", "costly to reverse", 1), radiusWords[c.BlastRadius],
-		absorbedWords[c.AbsorbedBy], latencyWords[c.DetectionLatency], sourceWords[c.Source])
+	return named(j.d.Tool) + " is " + strings.Replace(c.Reversibility.String(), "costly", "costly to reverse", 1) +
+		" and reaches " + radiusWords[c.BlastRadius] + "; if it is wrong, " + absorbedWords[c.AbsorbedBy] +
+		" pays and it is noticed " + latencyWords[c.DetectionLatency] + sourceWords[c.Source] + "."
 }
 
 // named quotes a name that is not plainly a name: an agent chooses it, and it
@@ -89,7 +88,7 @@ func (j *judgement) sayConfidence() string {
 	case j.lowConfidence():
 		return fmt.Sprintf("Confidence %s is below the threshold %s.", digits(*c), threshold)
 	default:
-		return fmt.Sprintf("Confidence %s meets the threshold %s and loosens nothing.", digits(*c), threshold)
+		return "Confidence " + digits(*c) + " meets the threshold " + threshold + " and loosens nothing."
 	}
 }
 

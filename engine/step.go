@@ -237,16 +237,14 @@ func stampedVotes(votes []Vote, seq uint64) []Vote {
 	return out
 }
 
-// Stamp puts the entry's seq in the place of Self.
+// Stamp puts the entry's seq in the place of Self, in the decision too.
 func (r *Record) Stamp(seq uint64) {
 	r.Seq = seq
-	if r.Decision != nil {
-		d := *r.Decision
+	if d := r.Decision; d != nil {
 		d.Seq = seq
 		if d.Request == Self {
 			d.Request = seq
 		}
-		r.Decision = &d
 	}
 }
 
@@ -277,11 +275,13 @@ func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Wri
 	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: &e, now: now}
 	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
 	f.w = Writes{Clock: now}
+	if e.Op == OpAttempt {
+		f.attempt()
+		return f.rec, f.w
+	}
 	steps := map[Op]func(){OpChange: f.change, OpSettings: f.settings, OpEvidence: f.evidence, OpFailure: f.failure,
 		OpEngage: f.engage, OpReview: f.review, OpResult: f.result}
 	switch step := steps[e.Op]; {
-	case e.Op == OpAttempt:
-		f.attempt()
 	case step == nil:
 		f.refuse("op_unsupported", "this version folds no "+e.Op.String())
 	case f.admitted():

@@ -99,16 +99,14 @@ func readState(c *Contract, v View, trace, call string, a *Action, now int64) St
 	t, path := v.Trace(trace), v.Path(trace, call)
 	s := State{
 		Settings: make(map[string]any, len(c.Start.Settings)),
-		Pins:     maps.Clone(c.Start.Pins),
+		Pins:     make(map[string]string, len(c.Start.Pins)+len(t.Pins)+len(path.Pins)),
 		Evidence: map[string]Evidence{},
 		Path:     path,
-	}
-	if s.Pins == nil {
-		s.Pins = map[string]string{}
 	}
 	for name, first := range c.Start.Settings {
 		s.Settings[name] = settingOf(v, trace, name, first)
 	}
+	maps.Copy(s.Pins, c.Start.Pins)
 	maps.Copy(s.Pins, t.Pins)
 	maps.Copy(s.Pins, path.Pins)
 	since := max(t.ChangedAt, path.ChangedAt)

@@ -55,7 +55,7 @@ func (b *Batch) find(key string) *record {
 	if r, ok := b.pending[key]; ok {
 		return r.there()
 	}
-	return b.base.find([]byte(key))
+	return b.finder.find(b.base, key)
 }
 
 // stored is the value of a key as the batch has it, or the zero value.
@@ -73,8 +73,9 @@ func (b *Batch) put(key string, value any) {
 
 // clock writes the time of an event. An equal one is not written.
 func (b *Batch) clock(now int64) {
-	if r := b.find(clockKey); r == nil || r.value != now {
+	if b.now != now {
 		b.put(clockKey, now)
+		b.now = now
 	}
 }
 
@@ -110,26 +111,18 @@ func (b *Batch) list(list, key string) {
 
 // path writes a path and keeps the list of those that wait for a review.
 func (b *Batch) path(key engine.PathKey, p *engine.Path) {
-	before := b.find(pathKey(key.Trace, key.Call))
-	was, _ := before.path()
 	b.put(pathKey(key.Trace, key.Call), *p)
-	switch waits, waited := waits(p), before != nil && waits(&was); {
+	waits := p.Request != nil && p.Request.Status == engine.Pending
+	if !waits && stored[int](b, waitingList) == 0 {
+		return
+	}
+	member := waitingKey(key)
+	switch waited := b.find(member) != nil; {
 	case waits && !waited:
-		b.add(waitingList, waitingKey(key), key)
+		b.add(waitingList, member, key)
 	case waited && !waits:
-		b.remove(waitingList, waitingKey(key))
+		b.remove(waitingList, member)
 	}
-}
-
-// waits reports whether a path waits for a review.
-func waits(p *engine.Path) bool { return p.Request != nil && p.Request.Status == engine.Pending }
-
-func (r *record) path() (p engine.Path, ok bool) {
-	if r == nil {
-		return p, false
-	}
-	p, ok = r.value.(engine.Path)
-	return p, ok
 }
 
 // rejection writes a rejection, or leaves an empty one where it was removed, so

@@ -59,6 +59,7 @@ type Store struct {
 type version struct {
 	number uint64 // from 1
 	txn    *memdb.Txn
+	clock  int64
 	// written lists what the last commits wrote, this one's first.
 	written []map[string]*record
 }
@@ -98,14 +99,17 @@ type Batch struct {
 	pending map[string]*record
 	// listed holds the keys of the members that were written, by list.
 	listed map[string][]string
+	now    int64
 	txn    *memdb.Txn // not nil once prepared
 	open   bool
+	finder
 }
 
 // Begin opens a batch.
 func (s *Store) Begin() *Batch {
 	s.writer.Lock()
-	return &Batch{store: s, base: s.version.Load(), pending: map[string]*record{}, open: true}
+	base := s.version.Load()
+	return &Batch{store: s, base: base, now: base.clock, pending: map[string]*record{}, open: true}
 }
 
 // View reads the state with what the batch has written so far.
@@ -148,7 +152,7 @@ func (b *Batch) Commit() error {
 		return err
 	}
 	b.txn.Commit()
-	next := &version{number: b.base.number + 1, txn: b.store.db.Txn(false)}
+	next := &version{number: b.base.number + 1, txn: b.store.db.Txn(false), clock: b.now}
 	next.written = append(make([]map[string]*record, 0, remembered), b.pending)
 	next.written = append(next.written, b.base.written[:min(len(b.base.written), remembered-1)]...)
 	b.store.version.Store(next)

@@ -14,7 +14,13 @@ type View struct {
 	version *version
 	batch   *Batch // whose writes show; nil: none
 	reads   Reads
-	args    lookup
+	finder
+}
+
+// finder is room for handing a key to memdb.
+type finder struct {
+	key  lookup
+	args [1]any
 }
 
 // Reads is what was read: each key with the record that was there, or nil. The
@@ -92,15 +98,14 @@ func (v *View) find(key string) *record {
 			return r.there()
 		}
 	}
-	v.args.key = append(v.args.key[:0], key...)
-	return v.version.first(&v.args)
+	return v.finder.find(v.version, key)
 }
 
 // find reads a record of the committed state.
-func (n *version) find(key []byte) *record { return n.first(&lookup{key}) }
-
-func (n *version) first(key *lookup) *record {
-	obj, err := n.txn.First(table, "id", key)
+func (f *finder) find(v *version, key string) *record {
+	f.key.key = append(f.key.key[:0], key...)
+	f.args[0] = &f.key
+	obj, err := v.txn.First(table, "id", f.args[:]...)
 	if err != nil {
 		// Only a wrong table, index or argument type gives an error.
 		panic(fmt.Errorf("evidence: %w", err))
@@ -144,10 +149,10 @@ func read[T any](v *View, key string) (T, bool) {
 }
 
 func (v *View) Clock() int64 {
-	if r := v.find(clockKey); r != nil {
-		return r.value.(int64)
+	if v.batch != nil {
+		return v.batch.now
 	}
-	return 0
+	return v.version.clock
 }
 
 func (v *View) Trace(id string) engine.Trace {

@@ -18,6 +18,9 @@ type Severity struct {
 	base      [numSources][engine.NumClasses]engine.Tier
 	why       engine.Rule
 	modifiers []modifier // sorted by name
+	// What Base and Modifiers answer, made once.
+	reasons [numSources][engine.NumClasses]engine.Reason
+	rules   [2][numSources][engine.NumClasses][]engine.ModifierRule
 }
 
 type modifier struct {
@@ -28,19 +31,40 @@ type modifier struct {
 
 // Base returns the table's tier for a class, with the rule that says so.
 func (s *Severity) Base(c engine.Consequence) (engine.Tier, engine.Reason) {
-	t := s.base[c.Source][c.Class()]
-	return t, engine.Reason{Code: "base_tier", Rule: s.why, Text: "the severity table gives " + t.String(), Facts: []engine.Fact{
-		engine.NewFact("/consequence/reversibility", c.Reversibility.String()),
-		engine.NewFact("/consequence/blast_radius", c.BlastRadius.String()),
-	}}
+	return s.base[c.Source][c.Class()], s.reasons[c.Source][c.Class()]
 }
 
-// Modifiers lists every modifier and whether it holds, sorted by name.
+// Modifiers lists every modifier and whether it holds, sorted by name. The list
+// must not be changed.
 func (s *Severity) Modifiers(c engine.Consequence, lowConfidence bool) []engine.ModifierRule {
 	low := 0
 	if lowConfidence {
 		low = 1
 	}
+	return s.rules[low][c.Source][c.Class()]
+}
+
+// answer makes what Base and Modifiers answer for every class.
+func (s *Severity) answer() {
+	for src := range numSources {
+		for c := range engine.Classes(engine.Source(src)) {
+			s.reasons[src][c.Class()] = s.reason(c)
+			for low := range 2 {
+				s.rules[low][src][c.Class()] = s.rulesFor(c, low)
+			}
+		}
+	}
+}
+
+func (s *Severity) reason(c engine.Consequence) engine.Reason {
+	t := s.base[c.Source][c.Class()]
+	return engine.Reason{Code: "base_tier", Rule: s.why, Text: "the severity table gives " + t.String(), Facts: []engine.Fact{
+		engine.NewFact("/consequence/reversibility", c.Reversibility.String()),
+		engine.NewFact("/consequence/blast_radius", c.BlastRadius.String()),
+	}}
+}
+
+func (s *Severity) rulesFor(c engine.Consequence, low int) []engine.ModifierRule {
 	out := make([]engine.ModifierRule, len(s.modifiers))
 	for i := range s.modifiers {
 		m := &s.modifiers[i]
@@ -48,9 +72,9 @@ func (s *Severity) Modifiers(c engine.Consequence, lowConfidence bool) []engine.
 		if title == "" {
 			title = m.name
 		}
-		out[i] = engine.ModifierRule{Name: m.name, Holds: m.holds[low][c.Source][c.Class()], Reason: engine.Reason{Rule: m.rule, Text: title}}
+		out[i] = engine.ModifierRule{Name: m.name, Holds: m.holds[low][c.Source][c.Class()], Reason: engine.Reason{Rule: m.rule, Text: title, Facts: []engine.Fact{}}}
 		if v, ok := c.Property(m.name); ok {
-			out[i].Reason.Facts = []engine.Fact{engine.NewFact("/consequence/"+m.name, v)}
+			out[i].Reason.Facts = append(out[i].Reason.Facts, engine.NewFact("/consequence/"+m.name, v))
 		}
 	}
 	return out
@@ -89,10 +113,12 @@ func EnumerateSeverity(p *rego.Program, limit engine.Tier) (*Severity, []rego.Pr
 	e.finite("severity.base")
 	e.finite("severity.modifiers")
 	if len(e.problems) > 0 {
+		s.answer()
 		return s, e.problems
 	}
 	e.base(s, limit)
 	e.modifiers(s)
+	s.answer()
 	return s, e.problems
 }
 

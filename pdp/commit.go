@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/bundle"
@@ -25,7 +26,18 @@ type request struct {
 	// it puts in force.
 	draft func(*bundle.Bundle) (op string, body []byte, next *bundle.Bundle, err error)
 	now   int64
-	reply chan reply
+
+	// What came of it, once done. Nothing of it is true when err is set.
+	record engine.Record
+	entry  journal.Entry
+	err    error
+	done   chan struct{}
+}
+
+// answer ends a request.
+func (r *request) answer(err error) {
+	r.err = err
+	close(r.done)
 }
 
 // made is a decision and what it rests on.
@@ -38,29 +50,35 @@ type made struct {
 	err    error
 }
 
-// reply is what came of a request. Nothing of it is true when err is set.
-type reply struct {
-	record engine.Record
-	entry  journal.Entry
-	err    error
-}
-
 // maxBatch bounds how many answers wait for one sync.
 const maxBatch = 512
 
-// commit is the only writer. It runs until the requests are closed.
+// committer is the only writer: it puts requests in order, and keeps its lists
+// from batch to batch.
+type committer struct {
+	*PDP
+	batch  []*request
+	placed []*request
+	drafts []journal.Draft
+}
+
+// commit runs until the requests are closed.
 func (p *PDP) commit() {
 	defer close(p.done)
+	c := &committer{PDP: p}
 	for first := range p.requests {
-		batch := []*request{first}
-		for len(batch) < maxBatch {
+		c.batch = append(c.batch[:0], first)
+		for len(c.batch) < maxBatch {
 			more, ok := p.take()
 			if !ok {
 				break
 			}
-			batch = append(batch, more)
+			c.batch = append(c.batch, more)
 		}
-		p.commitBatch(batch)
+		c.commitBatch()
+		clear(c.batch)
+		clear(c.placed)
+		clear(c.drafts)
 	}
 }
 
@@ -75,80 +93,89 @@ func (p *PDP) take() (*request, bool) {
 }
 
 // commitBatch puts a batch in order, on disk and in the state, and answers.
-func (p *PDP) commitBatch(batch []*request) {
-	txn := p.store.Begin()
+func (c *committer) commitBatch() {
+	txn := c.store.Begin()
 	defer txn.Abort()
-	acting := p.bundle.Load()
-	seq, _ := p.log.Head()
-	var drafts []journal.Draft
-	var answered []*request
-	var replies []reply
-	for _, r := range batch {
-		done, draft, next, err := p.place(txn, acting, r, seq+1)
+	acting := c.bundle.Load()
+	seq, _ := c.log.Head()
+	c.placed, c.drafts = c.placed[:0], c.drafts[:0]
+	view := txn.View()
+	for _, r := range c.batch {
+		draft, next, err := c.place(txn, view, acting, r, seq+1)
 		if err != nil {
-			r.reply <- reply{err: err}
+			r.answer(err)
 			continue
 		}
 		if next != nil {
 			acting = next
 		}
 		seq++
-		drafts, answered, replies = append(drafts, draft), append(answered, r), append(replies, reply{record: done})
+		c.drafts, c.placed = append(c.drafts, draft), append(c.placed, r)
 	}
-	if len(drafts) == 0 {
+	if len(c.drafts) == 0 {
 		return
 	}
-	// What could fail is done before anything is written.
-	err := txn.Prepare()
-	var entries []journal.Entry
-	if err == nil {
-		entries, err = p.log.Append(drafts)
-	}
-	if err == nil {
-		err = txn.Commit()
-	}
-	if err != nil {
-		for _, r := range answered {
-			r.reply <- reply{err: err}
+	entries, err := c.keep(txn)
+	for i, r := range c.placed {
+		if err == nil {
+			r.entry.Seq, r.entry.Hash = entries[i].Seq, entries[i].Hash
 		}
-		return
+		if r.draft == nil {
+			c.bodies.put(c.drafts[i].Body)
+		}
 	}
-	p.bundle.Store(acting)
-	for i, r := range answered {
-		replies[i].entry = entries[i]
-		r.reply <- replies[i]
+	if err == nil {
+		c.bundle.Store(acting)
+	}
+	for _, r := range c.placed {
+		r.answer(err)
 	}
 }
 
+// keep puts what was placed on disk, and then in the state. What could fail of
+// the state is done before anything is written.
+func (c *committer) keep(txn *evidence.Batch) ([]journal.Entry, error) {
+	if err := txn.Prepare(); err != nil {
+		return nil, err
+	}
+	entries, err := c.log.Append(c.drafts)
+	if err != nil {
+		return nil, err
+	}
+	return entries, txn.Commit()
+}
+
 // place folds one request into the transaction. What was decided ahead of its
-// turn stands when nothing that it read has moved since.
-func (p *PDP) place(txn *evidence.Batch, acting *bundle.Bundle, r *request, seq uint64) (engine.Record, journal.Draft, *bundle.Bundle, error) {
+// turn stands when nothing that it read has moved since. The view is for reading
+// what no decision rests on.
+func (p *PDP) place(txn *evidence.Batch, view *evidence.View, acting *bundle.Bundle, r *request, seq uint64) (journal.Draft, *bundle.Bundle, error) {
 	if r.draft != nil {
 		op, body, next, err := r.draft(acting)
 		if err != nil {
-			return engine.Record{}, journal.Draft{}, nil, err
+			return journal.Draft{}, nil, err
 		}
-		now := max(r.now, txn.View().Clock())
-		return engine.Record{Time: now}, journal.Draft{Time: now, Op: op, Body: body}, next, txn.Apply(engine.Writes{Clock: now})
+		r.record.Time = max(r.now, view.Clock())
+		return journal.Draft{Time: r.record.Time, Op: op, Body: body}, next, txn.Apply(engine.Writes{Clock: r.record.Time})
 	}
 	if r.bundle != nil && r.bundle != acting {
-		return engine.Record{}, journal.Draft{}, nil, errBundleMoved
+		return journal.Draft{}, nil, errBundleMoved
 	}
 	m := r.made
-	if !stands(m, acting, txn.View(), r.event.Time) {
+	if !stands(m, acting, view, r.event.Time) {
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.Timeout)
-		m = p.decide(ctx, acting, txn.View(), r.event)
+		m = p.decide(ctx, acting, txn.View(), &r.event)
 		cancel()
 	}
 	if m.err != nil {
-		return engine.Record{}, journal.Draft{}, nil, m.err
+		return journal.Draft{}, nil, m.err
 	}
 	m.record.Stamp(seq)
 	m.writes.Stamp(seq)
 	if err := txn.Apply(m.writes); err != nil {
-		return engine.Record{}, journal.Draft{}, nil, err
+		return journal.Draft{}, nil, err
 	}
-	return m.record, journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
+	r.record = m.record
+	return journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
 }
 
 // stands reports whether what was decided ahead of its turn is what would be
@@ -181,9 +208,10 @@ func written(e engine.Event, c *engine.Contract) (engine.Event, error) {
 }
 
 // decide folds an event on a view and notes what it read.
-func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, e engine.Event) *made {
+func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, event *engine.Event) *made {
 	m := &made{bundle: b}
-	if e, m.err = written(e, b.Contract()); m.err != nil {
+	var e engine.Event
+	if e, m.err = written(*event, b.Contract()); m.err != nil {
 		return m
 	}
 	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
@@ -203,7 +231,26 @@ func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View,
 	if d := m.record.Decision; d != nil {
 		e.Attempt.Imposed = d.Imposed
 	}
-	m.body, m.err = reexam.Body(e, m.record, b, Versions(), p.options.RedactionKey)
+	m.body, m.err = reexam.AppendBody(p.bodies.get(), &e, &m.record, b, p.versions, p.options.RedactionKey)
 	m.reads = view.Reads()
 	return m
+}
+
+// buffers keeps the bodies of entries for the next ones: each is used once and
+// then copied into the log.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return (*p)[:0]
+	}
+	return make([]byte, 0, 4096)
+}
+
+// put takes a body back. Whoever gave it must not look at it again.
+func (b *buffers) put(body []byte) {
+	const most = 64 << 10
+	if cap(body) <= most {
+		b.pool.Put(&body)
+	}
 }

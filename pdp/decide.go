@@ -35,17 +35,16 @@ var errBundleMoved = errors.New("pdp: another bundle was put in force meanwhile"
 
 // propose computes the facts of an action for the bundle in force, decides ahead
 // and hands the attempt to the committer.
-func (p *PDP) propose(ctx context.Context, a engine.Action) (reply, error) {
+func (p *PDP) propose(ctx context.Context, a engine.Action) (*request, error) {
 	b, now := p.Bundle(), p.options.Now()
 	facts, unknown := p.facts(ctx, b, a, now)
-	e, err := attempt(a, facts, unknown)
-	if err != nil {
-		return reply{}, err
+	r := &request{bundle: b}
+	if err := r.attempt(a, facts, unknown); err != nil {
+		return nil, err
 	}
-	e.Time = now
-	m, imposed := p.ahead(ctx, b, e)
-	e.Attempt.Imposed = imposed
-	return p.send(&request{event: e, made: m, bundle: b})
+	r.event.Time = now
+	r.made, r.event.Attempt.Imposed = p.ahead(ctx, b, &r.event)
+	return r, p.send(r)
 }
 
 // facts computes the facts that the bundle reads, within the time for one
@@ -80,10 +79,12 @@ func (p *PDP) facts(ctx context.Context, b *bundle.Bundle, a engine.Action, now 
 	}
 }
 
-func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Event, error) {
+// attempt makes the request one to decide an action.
+func (r *request) attempt(a engine.Action, facts map[string]any, unknown []string) error {
 	hash, err := reexam.FactsHash(facts, unknown)
-	return engine.Event{Op: engine.OpAttempt, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
-		Attempt: engine.Attempt{Action: a, Facts: facts, FactsUnknown: unknown, FactsHash: hash}}, err
+	r.event.Op, r.event.TraceID, r.event.Call, r.event.CallID = engine.OpAttempt, a.TraceID, a.CallHash, a.CallID
+	r.event.Attempt = engine.Attempt{Action: a, Facts: facts, FactsUnknown: unknown, FactsHash: hash}
+	return err
 }
 
 // ahead decides on a snapshot, within the time for one decision. An evaluation
@@ -91,16 +92,21 @@ func attempt(a engine.Action, facts map[string]any, unknown []string) (engine.Ev
 // evaluates, is imposed as timed out then, and the committer decides with that.
 //
 // What was imposed is part of the event from then on, whoever decides it again.
-func (p *PDP) ahead(ctx context.Context, b *bundle.Bundle, e engine.Event) (*made, []engine.Imposed) {
+func (p *PDP) ahead(ctx context.Context, b *bundle.Bundle, e *engine.Event) (*made, []engine.Imposed) {
 	if len(b.Impose(e.Attempt.Action.Tool, "")) == 0 && ctx.Err() == nil {
 		// Nothing here runs in OPA or CEL, so nothing can take long.
 		return p.decide(ctx, b, p.store.Snapshot(), e), nil
 	}
+	return p.inTime(ctx, b, *e)
+}
+
+// inTime decides where an evaluation may not stop.
+func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*made, []engine.Imposed) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	result := make(chan *made, 1)
 	go func() {
 		defer cancel()
-		result <- p.decide(ctx, b, p.store.Snapshot(), e)
+		result <- p.decide(ctx, b, p.store.Snapshot(), &e)
 	}()
 	select {
 	case m := <-result:
@@ -119,7 +125,7 @@ func (p *PDP) ahead(ctx context.Context, b *bundle.Bundle, e engine.Event) (*mad
 	}
 	late := e
 	late.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, code)
-	return p.decide(context.Background(), b, p.store.Snapshot(), late), late.Attempt.Imposed
+	return p.decide(context.Background(), b, p.store.Snapshot(), &late), late.Attempt.Imposed
 }
 
 // imposed is what time forced on the decision that was made.
@@ -236,8 +242,11 @@ func (p *PDP) Apply(_ context.Context, e engine.Event) (engine.Record, error) {
 		return engine.Record{}, errors.New("pdp: an attempt is decided, not applied")
 	}
 	e.Time = p.options.Now()
-	got, err := p.send(&request{event: e})
-	return got.record, err
+	r := &request{event: e}
+	if err := p.send(r); err != nil {
+		return engine.Record{}, err
+	}
+	return r.record, nil
 }
 
 // Refuse journals input that was no action: its digest, length and place. It
@@ -247,17 +256,16 @@ func (p *PDP) Refuse(input []byte, bad *action.Error) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.send(&request{now: p.options.Now(), draft: func(*bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+	return p.send(&request{now: p.options.Now(), draft: func(*bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
 		return reexam.OpRefused, body, nil, nil
 	}})
-	return err
 }
 
 // Activate puts a bundle in force, if the acting bundle's authority rule lets
 // the identity do so. A refusal is journalled too, and the old bundle stays.
 func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity) error {
 	var refused error
-	_, err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+	err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
 		refused = nil
 		ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 		defer cancel()

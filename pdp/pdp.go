@@ -51,10 +51,12 @@ type Options struct {
 type PDP struct {
 	dir      string
 	options  Options
+	versions reexam.Versions
 	store    *evidence.Store
 	log      *journal.Log
 	bundle   atomic.Pointer[bundle.Bundle]
 	requests chan *request
+	bodies   buffers
 	mu       sync.RWMutex // guards closed against sends
 	closed   bool
 	done     chan struct{}
@@ -150,7 +152,7 @@ func Open(dir string, o Options) (*PDP, error) {
 	if fold.Bundle() == nil {
 		return nil, errors.Join(fmt.Errorf("%w (%s: no bundle was activated)", ErrNoState, dir), log.Close())
 	}
-	p := &PDP{dir: dir, options: o, store: fold.Store, log: log, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
+	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
 	p.bundle.Store(fold.Bundle())
 	go p.commit()
 	return p, nil
@@ -178,15 +180,15 @@ func (p *PDP) Snapshot() *evidence.View { return p.store.Snapshot() }
 
 // send hands a request to the committer and waits for its answer. An answer
 // that was made is always waited for: it is on disk then.
-func (p *PDP) send(r *request) (reply, error) {
-	r.reply = make(chan reply, 1)
+func (p *PDP) send(r *request) error {
+	r.done = make(chan struct{})
 	p.mu.RLock()
 	if p.closed {
 		p.mu.RUnlock()
-		return reply{}, ErrClosed
+		return ErrClosed
 	}
 	p.requests <- r
 	p.mu.RUnlock()
-	got := <-r.reply
-	return got, got.err
+	<-r.done
+	return r.err
 }

@@ -15,16 +15,22 @@ import (
 //
 // Arguments that the contract redacts are kept as an HMAC under key.
 func Body(e engine.Event, rec engine.Record, p engine.Policy, v Versions, key []byte) ([]byte, error) {
-	w := &writer{out: make([]byte, 0, 4096)}
+	return AppendBody(make([]byte, 0, 4096), &e, &rec, p, v, key)
+}
+
+// AppendBody appends what Body gives.
+func AppendBody(out []byte, e *engine.Event, rec *engine.Record, p engine.Policy, v Versions, key []byte) ([]byte, error) {
+	w := &writer{out: out}
 	if e.Op == engine.OpAttempt {
-		return w.attempt(e.Attempt, rec, p, v, key)
+		return w.attempt(&e.Attempt, rec, p, v, key)
 	}
-	e.Time = rec.Time
+	event := *e
+	event.Time = rec.Time
 	w.object(func() {
 		w.text("bundle", p.Bundle().Digest)
 		w.text("cel", v.CEL)
 		w.text("engine", v.Engine)
-		w.value("event", episode.WriteEvent(e))
+		w.value("event", episode.WriteEvent(event))
 		w.text("opa", v.OPA)
 		w.key("record")
 		w.record(rec)
@@ -118,7 +124,7 @@ func (w *writer) texts(name string, list []string) {
 	w.array(len(list), func(i int) { w.string(list[i]) })
 }
 
-func (w *writer) attempt(a engine.Attempt, rec engine.Record, p engine.Policy, v Versions, key []byte) ([]byte, error) {
+func (w *writer) attempt(a *engine.Attempt, rec *engine.Record, p engine.Policy, v Versions, key []byte) ([]byte, error) {
 	written := a.Action.Canonical
 	hidden, err := redactionOf(p.Contract(), a.Action, key)
 	if err == nil && hidden != nil {
@@ -146,7 +152,7 @@ func (w *writer) attempt(a engine.Attempt, rec engine.Record, p engine.Policy, v
 	return w.out, w.err
 }
 
-func (w *writer) decision(rec engine.Record) {
+func (w *writer) decision(rec *engine.Record) {
 	d := rec.Decision
 	w.object(func() {
 		w.text("base_tier", d.BaseTier.String())
@@ -189,7 +195,7 @@ func (w *writer) decision(rec engine.Record) {
 }
 
 // request is the entry's request, or null where the entry itself makes it.
-func (w *writer) request(rec engine.Record) {
+func (w *writer) request(rec *engine.Record) {
 	if rec.Requested {
 		w.value("request", nil)
 		return
@@ -226,7 +232,7 @@ func (w *writer) gate(g engine.GateResult) {
 }
 
 // record is what an event came to, besides a decision.
-func (w *writer) record(rec engine.Record) {
+func (w *writer) record(rec *engine.Record) {
 	w.object(func() {
 		w.bool("completed", rec.Completed)
 		w.text("component_version", rec.ComponentVersion)

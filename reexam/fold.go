@@ -44,6 +44,7 @@ type Fold struct {
 	library  Library
 	versions Versions
 	bundle   *bundle.Bundle
+	scratch  []byte
 	// Attempts and Imposed count what was decided again.
 	Attempts, Imposed int
 	// Redacted counts attempts that could be verified and not decided again.
@@ -178,12 +179,13 @@ func (f *Fold) compare(e journal.Entry, event engine.Event, rec engine.Record) e
 		f.Redacted++
 		return nil
 	}
-	body, err := Body(event, rec, f.bundle, f.versionsOf(e.Body), nil)
+	var err error
+	f.scratch, err = AppendBody(f.scratch[:0], &event, &rec, f.bundle, f.versionsOf(e.Body), nil)
 	if err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
-	if !bytes.Equal(body, e.Body) {
-		return &Problem{e.Seq, Differs, "deciding again gives other bytes: " + difference(body, e.Body)}
+	if !bytes.Equal(f.scratch, e.Body) {
+		return &Problem{e.Seq, Differs, "deciding again gives other bytes: " + difference(f.scratch, e.Body)}
 	}
 	return nil
 }
