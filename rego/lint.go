@@ -134,6 +134,7 @@ func (l *linter) expression(pkg string, e *ast.Expr, locals map[ast.Var]*ast.Ter
 	if e.Negated && pkg == Gates {
 		l.negation(e)
 	}
+	l.pattern(e)
 	terms, ok := e.Terms.([]*ast.Term)
 	if ok && len(terms) >= 4 && e.Operator().String() == "object.get" {
 		l.objectGet(pkg, e, follow(terms[1], locals), terms[2])

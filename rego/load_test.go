@@ -90,6 +90,8 @@ func TestWhatDoesNotLoad(t *testing.T) {
 		{"misspelt value in a set", floor(`input.consequence.reversibility in {"costly", "irreversable"}`), nil, place{"floors.rego", 3, 37, "rego_unknown_value", `"irreversable"`, `"irreversible"`}, ""},
 		{"misspelt value in an array", floor(`input.consequence.reversibility in ["irreversable", "costly"]`), nil, place{"floors.rego", 3, 37, "rego_unknown_value", `"irreversable"`, ""}, ""},
 		{"misspelt value in data", floor(`input.action.tool in data.conjunct.scope.misspelt`), nil, place{"floors.rego", 3, 23, "rego_unknown_value", `"deploi"`, `"deploy"`}, "the linter does not follow a variable that the compiler makes for a path into data"},
+		{"a pattern that is none", floor(`regex.match("[", input.action.tool)`), nil, place{"floors.rego", 3, 2, "rego_pattern", `"["`, "RE2"}, ""},
+		{"a pattern that is none, in a replacement", floor(`regex.replace(input.action.tool, "(", "") == "a"`), nil, place{"floors.rego", 3, 2, "rego_pattern", `"("`, ""}, ""},
 		{"misspelt tool", floor(`input.action.tool == "deploi"`), nil, place{"floors.rego", 3, 23, "rego_unknown_value", `"deploi"`, `"deploy"`}, ""},
 		{"misspelt source", floor(`input.consequence.source == "undecleared"`), nil, place{"floors.rego", 3, 30, "rego_unknown_value", "", `"undeclared"`}, ""},
 		{"misspelt status", floor(`input.state.evidence.ci.status == "passed"`), nil, place{"floors.rego", 3, 36, "rego_unknown_value", "", `"pass"`}, ""},
