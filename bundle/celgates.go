@@ -44,9 +44,17 @@ func (d *decoder) celGate(n *datafile.Node) celGate {
 		"message":           d.Text("message", &g.gate.Message),
 		"messageExpression": expression("message_expression", &g.gate.MessageExpression),
 		"reason":            d.Text("reason", &g.gate.Reason),
-		"on_fail":           d.Member("on_fail", &g.gate.OnFail),
-		"on_unknown":        d.Member("on_unknown", &g.gate.OnUnknown),
-		"family":            d.family(&g.gate.Family),
+		"cost_limit": func(n *datafile.Node) {
+			var limit int64
+			d.Whole("cost_limit", 1, &limit)(n)
+			if limit > cel.MaxCost {
+				d.Report(n, "data_range", "", "cost_limit is at most %d, which no gate may exceed", cel.MaxCost)
+			}
+			g.gate.CostLimit = uint64(max(limit, 0))
+		},
+		"on_fail":    d.Member("on_fail", &g.gate.OnFail),
+		"on_unknown": d.Member("on_unknown", &g.gate.OnUnknown),
+		"family":     d.family(&g.gate.Family),
 	}, "name", "expression")
 	if name := n.At("name"); name != nil && !gateName.MatchString(g.gate.Name) {
 		d.Report(name, "data_name", "", "a gate's name is made of lower-case words joined by - or _")

@@ -110,7 +110,7 @@ func (a *activation) eval(u *unit) (ref.Val, error) {
 	if cost := details.ActualCost(); cost != nil {
 		a.spent += *cost
 	}
-	if err == nil && a.spent > costLimit {
+	if err == nil && a.spent > a.gate.costLimit() {
 		err = interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "cost limit exceeded"}
 	}
 	return v, err

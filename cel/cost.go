@@ -4,10 +4,6 @@ import (
 	"github.com/google/cel-go/checker"
 )
 
-// costLimit is what one evaluation may cost, about 0.1 s: the limit per call that
-// Kubernetes uses.
-const costLimit = 1_000_000
-
 // interruptFrequency is after how many steps of comprehensions an evaluation
 // looks whether its context is done.
 const interruptFrequency = 100

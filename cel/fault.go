@@ -47,7 +47,7 @@ func (a *activation) explain(u *unit, err error) *fault {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &cut) && cut.Cause == interpreter.CostLimitExceeded:
-		return &fault{code: codeCost, text: fmt.Sprintf("it costs more than %d", costLimit)}
+		return &fault{code: codeCost, text: fmt.Sprintf("it costs more than %d", a.gate.costLimit())}
 	case errors.As(err, &interrupted):
 		return stopped(a.ctx)
 	}

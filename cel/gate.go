@@ -19,6 +19,8 @@ type Gate struct {
 	MessageExpression string
 	// Reason is the stable code of a failure; empty is "gate_failed".
 	Reason string
+	// CostLimit is what one evaluation may cost; 0 is the most that any gate may.
+	CostLimit uint64
 	// OnFail, OnUnknown and Family are what the engine does with a finding. They
 	// are carried here and not looked at.
 	OnFail    engine.Resolution
@@ -45,6 +47,18 @@ type Schema struct {
 	Tools       []string
 	// Scope is the bundle's scope data. It must not be changed afterwards.
 	Scope map[string]any
+}
+
+// MaxCost is what one evaluation of any gate may cost, about 0.1 s: the limit per
+// call that Kubernetes uses.
+const MaxCost = 1_000_000
+
+// costLimit is what one evaluation of this gate may cost.
+func (g *Gate) costLimit() uint64 {
+	if g.CostLimit == 0 {
+		return MaxCost
+	}
+	return min(g.CostLimit, MaxCost)
 }
 
 // defaultReason is the code of a failed gate that names none.

@@ -50,15 +50,15 @@ func (b *builder) behind(u *unit) (list []*unit) {
 // tooCostly reports whether the gate may cost more than the limit. That a part of
 // it must is a problem.
 func (b *builder) tooCostly() bool {
-	total := uint64(0)
+	total, limit := uint64(0), b.gate.costLimit()
 	for _, u := range b.units() {
 		cost, err := b.env.EstimateCost(u.ast, sizes{b.schema.Scope})
 		if err != nil {
 			b.report(u, u.root.Expr().ID(), complain("its cost cannot be estimated: %v", err))
 			continue
 		}
-		if cost.Min > costLimit {
-			b.report(u, u.root.Expr().ID(), complain("it costs at least %d, and no evaluation may cost more than %d", cost.Min, uint64(costLimit)).
+		if cost.Min > limit {
+			b.report(u, u.root.Expr().ID(), complain("it costs at least %d, and no evaluation may cost more than %d", cost.Min, limit).
 				because("move the work into a fact, or make the scope data smaller"))
 		}
 		if sum := total + cost.Max; sum >= total {
@@ -67,7 +67,7 @@ func (b *builder) tooCostly() bool {
 			total = ^uint64(0)
 		}
 	}
-	return total > costLimit
+	return total > limit
 }
 
 // programs plans a unit. The limited program is planned for every unit: it takes
@@ -83,7 +83,7 @@ func (b *builder) programs(u *unit, limited bool) {
 	}
 	// No state tracking here, ever: cel-go v0.31.0 then forgets the cost limit.
 	u.limited, err = b.compiler.limited.Program(u.ast, optimize, loops(u.root, rangeLimit),
-		cel.CostLimit(costLimit), cel.InterruptCheckFrequency(interruptFrequency))
+		cel.CostLimit(b.gate.costLimit()), cel.InterruptCheckFrequency(interruptFrequency))
 	if err != nil {
 		b.report(u, u.root.Expr().ID(), complain("%v", err))
 	}

@@ -281,6 +281,22 @@ func TestVariablesShareTheCostLimit(t *testing.T) {
 	}
 }
 
+func TestAGateMayHaveALowerCostLimit(t *testing.T) {
+	g := limited(`args.items.all(a, a > 0)`)
+	in := input("transfer", map[string]any{"items": numbers(30)})
+	if f := compile(t, g).Test(context.Background(), "g", in); f.Verdict != engine.Pass {
+		t.Errorf("without a limit of its own: got %+v, want pass", f)
+	}
+	g.CostLimit = 20
+	if f := compile(t, g).Test(context.Background(), "g", in); code(f) != "cost_limit" || !strings.Contains(f.Reasons[0].Text, "more than 20") {
+		t.Errorf("with a lower limit: got %+v, want cost_limit at 20", f)
+	}
+	g.CostLimit = 100 * MaxCost
+	if got := g.costLimit(); got != MaxCost {
+		t.Errorf("a limit above the highest is %d, want %d", got, MaxCost)
+	}
+}
+
 // The static bound assumes sizes; what is larger is evaluated under a limit. The
 // trap: without the bounded adapter the first evaluation runs to its end.
 func TestOversizedValuesAreEvaluatedUnderALimit(t *testing.T) {
