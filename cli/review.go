@@ -73,23 +73,14 @@ type waitingReview struct {
 // waiting lists the current requests.
 func waiting(v engine.View, c *engine.Contract, now int64) []waitingReview {
 	out := []waitingReview{}
-	for _, key := range v.Waiting() {
-		path, trace := v.Path(key.Trace, key.Call), v.Trace(key.Trace)
-		r := path.Request
-		settings := map[string]any{"review_ttl": engine.SettingOf(v, c, key.Trace, "review_ttl")}
-		if r == nil || r.Seq <= max(trace.ChangedAt, path.ChangedAt) || !r.Current(now, settings, c.Expiry) {
-			continue
-		}
-		w := waitingReview{Call: key.Trace + "/" + path.CallID, Tool: path.Tool, Request: r.Seq, Since: rfc3339(r.Time), Gates: append([]string{}, r.Gates...), Votes: []string{}, Of: r.Required}
-		if r.Expires != nil {
-			w.Expires = rfc3339(*r.Expires)
-		}
-		for _, vote := range r.Votes {
-			w.Votes = append(w.Votes, vote.Reviewer)
+	for _, q := range reexam.Queue(v, c, now) {
+		w := waitingReview{Call: q.TraceID + "/" + q.CallID, Tool: q.Tool, Request: q.Request, Since: rfc3339(q.Since),
+			Gates: append([]string{}, q.Gates...), Votes: append([]string{}, q.Votes...), Of: q.Required}
+		if q.Expires != nil {
+			w.Expires = rfc3339(*q.Expires)
 		}
 		out = append(out, w)
 	}
-	slices.SortFunc(out, func(a, b waitingReview) int { return int(a.Request) - int(b.Request) })
 	return out
 }
 

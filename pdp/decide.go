@@ -222,6 +222,24 @@ func (p *PDP) Result(ctx context.Context, trace, call string, r engine.ResultEve
 	return err
 }
 
+// Queue lists what waits for a person now, the oldest first.
+func (p *PDP) Queue() []reexam.Waiting {
+	v := p.Snapshot()
+	return reexam.Queue(v, p.Bundle().Contract(), max(p.options.Now(), v.Clock()))
+}
+
+// Review gives a reviewer's answer to a call: approve, reject with a code,
+// return or revoke. The caller has authenticated the reviewer; what they may
+// decide comes from the bundle's reviewer list. An answer that took no effect is
+// a *Refused.
+func (p *PDP) Review(ctx context.Context, trace, call, reviewer string, r engine.ReviewEvent) (engine.Record, error) {
+	rec, err := p.Apply(ctx, engine.Event{Op: engine.OpReview, TraceID: trace, CallID: call, By: engine.Identity{Name: reviewer}, Review: r})
+	if err == nil && rec.Invalid != "" {
+		err = &Refused{rec}
+	}
+	return rec, err
+}
+
 // Refused is the error of an event that authority or the contract refused.
 type Refused struct{ Record engine.Record }
 
