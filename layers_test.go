@@ -52,6 +52,8 @@ var only = map[string][]string{
 	"gonum.org/v1/plot":                     {"bench/figure"},
 	"gonum.org/v1/gonum":                    {"bench/noise"},
 	"github.com/prometheus":                 {"metrics"},
+	"github.com/zricethezav/gitleaks":       {"signals"},
+	"github.com/spf13/viper":                {"signals"},
 	"cel.dev/":                              {},
 	"github.com/open-policy-agent/opa/cmd":  {},
 	"github.com/open-policy-agent/opa/rego": {},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -28,7 +29,12 @@ type family func(*Detector, context.Context, *Call, World) (map[string]any, []Un
 var families = []struct {
 	name  Family
 	facts family
-}{}
+}{
+	{Secret, secretFacts},
+	{Tests, testFacts},
+	{Origin, originFacts},
+	{Time, timeFacts},
+}
 
 // Families lists the names of the families.
 func Families() []string {
@@ -69,15 +75,24 @@ func (u Unknown) String() string {
 // Detector computes the facts that a bundle reads. It is immutable and safe for
 // concurrent use.
 type Detector struct {
-	scope Scope
-	need  []Family
+	scope   Scope
+	need    []Family
+	tests   collection
+	windows map[string]window
+	scanner func() (*scanner, error) // loads on first use
 }
 
 // New makes a detector of the needed families over a bundle's scope. Every
 // problem of the scope is reported with its place in it.
 func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
 	d := &Detector{scope: scope, need: need}
-	return d, nil
+	d.scanner = sync.OnceValues(newScanner)
+	var problems, more []ScopeProblem
+	d.windows, more = windows(scope.Windows)
+	problems = append(problems, more...)
+	d.tests, more = collects(scope.Tests)
+	problems = append(problems, more...)
+	return d, problems
 }
 
 // Needed reports whether any facts are computed at all.
@@ -113,7 +128,7 @@ func (d *Detector) compute(ctx context.Context, name Family, f family, c *Call, 
 	if ctx.Err() != nil {
 		return nil, []Unknown{{Family: name, Code: "timeout"}}
 	}
-	if !c.Declared || c.Tool.Arguments == nil {
+	if name != Time && (!c.Declared || c.Tool.Arguments == nil) {
 		// Nobody said which argument is what.
 		return nil, []Unknown{{Family: name, Code: "arguments_undeclared"}}
 	}

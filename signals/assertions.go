@@ -1,0 +1,538 @@
+package signals
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// strength is how much an assertion demands.
+type strength uint8
+
+const (
+	nothing strength = iota // it holds whatever the code does
+	present                 // something is there, or is not a certain value
+	partial                 // a part, a bound, a shape
+	exact                   // one value
+)
+
+// assertion is one demand that a test makes: of a subject, by a matcher, with
+// what is expected.
+type assertion struct {
+	subject, matcher, expected string
+	strength                   strength
+	args                       int
+	whole                      string
+}
+
+// assertions lists the demands in tokens, in order.
+func assertions(e ecosystem, ts []token) (list []assertion) {
+	if e == goTests {
+		list = append(list, guards(ts)...)
+	}
+	for i := 0; i < len(ts); i++ {
+		t := ts[i]
+		if t.kind != wordToken || i > 0 && (ts[i-1].is("def") || ts[i-1].is("func") || ts[i-1].is("fn") || ts[i-1].is("function") || ts[i-1].is("import") || ts[i-1].is("@")) {
+			continue
+		}
+		var a []assertion
+		end := i
+		switch {
+		case e == pythonTests && t.text == "assert":
+			a, end = statement(ts, i)
+		case opensChain.MatchString(t.text) && i+1 < len(ts) && (ts[i+1].is("(") || ts[i+1].is("{") && e == rubyTests):
+			a, end = chain(e, ts, i)
+		case e == rustTests && rustAssert.MatchString(t.text) && i+2 < len(ts) && ts[i+1].is("!"):
+			a, end = chain(e, ts, i)
+		case namesAssertion.MatchString(t.text) && i+1 < len(ts) && (ts[i+1].is("(") || ts[i+1].is(".") && (e == goTests || e == jsTests)):
+			a, end = chain(e, ts, i)
+		case e == rubyTests && rubyAssert.MatchString(t.text):
+			a, end = command(ts, i)
+		}
+		list = append(list, a...)
+		i = max(i, end-1)
+	}
+	return list
+}
+
+var (
+	opensChain     = re(`^(?:expect\w*|assertThat|verify|that)$`)
+	rustAssert     = re(`^(?:debug_)?assert(?:_\w+)?$`)
+	namesAssertion = re(`^(?:assert\w*|require|refute\w*|raises|warns|fail|is|check)$`)
+	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
+	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await"}
+)
+
+// statement reads a Python assert: every part of a conjunction is one demand.
+func statement(ts []token, i int) (list []assertion, end int) {
+	end = i + 1
+	for end < len(ts) && ts[end].kind != lineToken && !ts[end].is(";") {
+		if ts[end].is("(") || ts[end].is("[") || ts[end].is("{") {
+			end = group(ts, end)
+			continue
+		}
+		end++
+	}
+	body := solid(ts[i+1 : end])
+	body = split(body, ",")[0]
+	for len(body) >= 2 && body[0].is("(") && group(body, 0) == len(body) {
+		body = body[1 : len(body)-1]
+	}
+	for _, part := range split(body, "and") {
+		list = append(list, condition(part))
+	}
+	return list, end
+}
+
+// comparisons are operators, and how much an equation by them demands.
+var comparisons = []struct {
+	text     string
+	strength strength
+}{
+	{"==", exact}, {"===", exact}, {"!=", present}, {"!==", present}, {"<=", partial}, {">=", partial}, {"<", partial}, {">", partial},
+	{"is", exact}, {"in", partial},
+}
+
+// condition reads a boolean expression that must hold.
+func condition(ts []token) assertion {
+	a := assertion{subject: plain(ts), matcher: "true", strength: present, whole: plain(ts)}
+	if parts := split(ts, "or", "||"); len(parts) > 1 {
+		a.matcher, a.strength = "or", partial
+		a.subject = condition(parts[0]).subject
+		for _, p := range parts {
+			if c := condition(p); c.strength == nothing {
+				a.strength = nothing
+			}
+		}
+		return a
+	}
+	for _, c := range comparisons {
+		parts := split(ts, c.text)
+		if len(parts) != 2 {
+			continue
+		}
+		left, right := parts[0], parts[1]
+		a.matcher, a.strength = c.text, c.strength
+		if n := len(left); n > 0 && left[n-1].is("not") {
+			left, a.matcher, a.strength = left[:n-1], "not "+c.text, present
+		}
+		if len(right) > 0 && right[0].is("not") {
+			right, a.matcher, a.strength = right[1:], c.text+" not", present
+		}
+		if literal(left) && !literal(right) {
+			left, right = right, left
+		}
+		a.subject, a.expected, a.args = plain(left), plain(right), 1
+		if approximate.MatchString(a.expected) && a.strength == exact {
+			a.strength = partial
+		}
+		if a.subject == a.expected || literal(left) {
+			a.strength = nothing
+		}
+		return a
+	}
+	if literal(ts) {
+		a.strength = nothing
+	}
+	return a
+}
+
+var approximate = re(`\b(?:approx|ANY|Anything|anything|any)\b`)
+
+// literal reports whether tokens are a literal value, brackets of such included.
+func literal(ts []token) bool {
+	for _, t := range ts {
+		switch {
+		case t.kind == numberToken, t.kind == stringToken, t.kind == lineToken:
+		case slices.Contains([]string{"(", ")", "[", "]", "{", "}", ",", ":", "-", "+", ".", "True", "False", "None", "true", "false", "null", "nil", "undefined", "not", "!"}, t.text):
+		default:
+			return false
+		}
+	}
+	return len(ts) > 0
+}
+
+// chain reads name(args).matcher(args) and the like, in any depth.
+func chain(e ecosystem, ts []token, i int) (list []assertion, end int) {
+	var names []string
+	var calls [][]token
+	end = i
+	for end < len(ts) {
+		t := ts[end]
+		switch {
+		case t.kind == wordToken:
+			names = append(names, t.text)
+			end++
+		case (t.is("(") || t.is("{") && e == rubyTests && len(names) == 1) && len(names) > 0:
+			close := group(ts, end)
+			calls = append(calls, inside(ts[end:close]))
+			end = close
+		case t.is("!") && e == rustTests, t.is("<") && e == javaTests:
+			end++
+			continue
+		default:
+			return nil, i
+		}
+		// A chain goes on over a line that begins with a dot.
+		next := end
+		for next < len(ts) && ts[next].kind == lineToken {
+			next++
+		}
+		switch {
+		case next < len(ts) && (ts[next].is(".") || ts[next].is("?.")) && next+1 < len(ts) && ts[next+1].kind == wordToken:
+			end = next + 1
+		case end < len(ts) && (ts[end].is("(") || ts[end].is("!") || ts[end].is("{") && e == rubyTests && len(calls) == 0):
+		case e == rubyTests && slices.Contains([]string{"to", "not_to", "to_not"}, names[len(names)-1]):
+			return rubyMatcher(names, calls, ts, end)
+		default:
+			if len(calls) == 0 && len(names) < 2 {
+				return nil, i
+			}
+			return []assertion{demand(e, names, calls)}, end
+		}
+	}
+	if len(names) == 0 {
+		return nil, i
+	}
+	return []assertion{demand(e, names, calls)}, end
+}
+
+func inside(ts []token) []token {
+	if len(ts) < 2 {
+		return nil
+	}
+	return solid(ts[1 : len(ts)-1])
+}
+
+// rubyMatcher reads what stands behind to: a matcher, with or without brackets.
+func rubyMatcher(names []string, calls [][]token, ts []token, i int) ([]assertion, int) {
+	end := i
+	for end < len(ts) && ts[end].kind != lineToken && !ts[end].is("}") && !ts[end].is("end") {
+		end++
+	}
+	rest := ts[i:end]
+	if len(rest) > 0 && rest[0].is("(") {
+		rest = inside(rest)
+	}
+	if len(rest) == 0 {
+		return nil, end
+	}
+	names = append(names, rest[0].text)
+	args := solid(rest[1:])
+	if len(args) > 1 && args[0].is("(") && group(args, 0) == len(args) {
+		args = inside(args)
+	}
+	return []assertion{demand(rubyTests, names, append(calls, args))}, end
+}
+
+// command reads a call without brackets.
+func command(ts []token, i int) ([]assertion, int) {
+	end := i + 1
+	for end < len(ts) && ts[end].kind != lineToken {
+		end++
+	}
+	args := solid(ts[i+1 : end])
+	if before := i - 2; before >= 0 && ts[i-1].is(".") {
+		start := i
+		for start > 0 && ts[start-1].kind != lineToken {
+			start--
+		}
+		return []assertion{demand(rubyTests, []string{"expect", ts[i].text}, [][]token{solid(ts[start : i-1]), args})}, end
+	}
+	return []assertion{demand(rubyTests, []string{ts[i].text}, [][]token{args})}, end
+}
+
+// demand makes an assertion of the names and arguments of a chain of calls.
+func demand(e ecosystem, names []string, calls [][]token) assertion {
+	var args [][]token
+	for _, c := range calls {
+		if len(c) > 0 {
+			args = append(args, split(c, ",")...)
+		}
+	}
+	matcher := names
+	if len(names) > 1 {
+		matcher = slices.DeleteFunc(slices.Clone(names[1:]), func(n string) bool { return slices.Contains(connectives, n) })
+	}
+	a := assertion{matcher: strings.Join(matcher, "."), args: len(args)}
+	var all []string
+	for _, c := range calls {
+		all = append(all, plain(c))
+	}
+	a.whole = strings.Join(names, ".") + " " + strings.Join(all, " | ")
+	a.strength = strengthOf(a.matcher)
+	if e == goTests && len(args) > 0 && len(args[0]) == 1 && args[0][0].kind == wordToken && len(args) > 1 {
+		args = args[1:] // t
+	}
+	return a.of(args)
+}
+
+// of tells the subject from what is expected: the subject is what is no literal.
+func (a assertion) of(args [][]token) assertion {
+	at := slices.IndexFunc(args, func(arg []token) bool { return !literal(arg) })
+	var rest []string
+	for i, arg := range args {
+		if i != at {
+			rest = append(rest, plain(arg))
+		}
+	}
+	a.expected = strings.Join(rest, ", ")
+	if at < 0 {
+		if len(args) > 0 && a.strength != partial || boolean.MatchString(a.matcher) {
+			a.strength = nothing
+		}
+		return a
+	}
+	a.subject = plain(args[at])
+	if boolean.MatchString(a.matcher) && len(args) <= 2 {
+		if c := condition(args[at]); c.matcher != "true" {
+			a.subject, a.expected, a.strength = c.subject, c.expected, c.strength
+			a.matcher += " " + c.matcher
+		}
+	}
+	if len(args) > 1 && slices.Contains(rest, a.subject) && a.strength == exact {
+		a.strength = nothing
+	}
+	return a
+}
+
+var (
+	boolean = re(`(?i)^(?:assert_?(?:true)?|debug_assert|true|ok|require|check|is)$`)
+
+	weakest = re(`(?i)^(?:toBeDefined|toBeTruthy|toBeFalsy|be_truthy|be_falsey|truthy|be_present|exists?|ok|anything|assert|called|toHaveBeenCalled|toBeInstanceOf|toBeTypeOf|instanceOf|assertCalled|verify|assert_?(?:is_?)?instance\w*|any|be_a|be_an|be_kind_of|isNotNull|isPresent)$`)
+	negated = re(`(?i)(?:^|[._ ])not(?:[._ A-Z]|$)|^not|assert_?(?:is_?)?not|refute|_ne$|doesNot|wont_|Unequal`)
+	partly  = re(`(?i)contain|match|includ|\bin\b|assert_?in\b|greater|less|close|almost|delta|approx|length|\blen\b|start|end_?with|regex|throw|rais|error|warns|subset|between|within|count|size|empty|true|false|\bhas|any_?of|one_?of|kind|type|member`)
+)
+
+// strengthOf is how much a matcher demands, by its name.
+func strengthOf(matcher string) strength {
+	switch {
+	case weakest.MatchString(matcher), negated.MatchString(matcher):
+		return present
+	case partly.MatchString(matcher):
+		return partial
+	}
+	return exact
+}
+
+// guards reads the demands of Go tests: an if that leads to t.Error or t.Fatal
+// demands that its condition is false.
+func guards(ts []token) (list []assertion) {
+	type block struct{ header []token }
+	var open []block
+	start := 0
+	for i, t := range ts {
+		switch {
+		case t.kind == lineToken, t.is(";") && !headed(ts[start:i]):
+			start = i + 1
+		case t.is("{"):
+			open = append(open, block{ts[start:i]})
+			start = i + 1
+		case t.is("}"):
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+			start = i + 1
+		case i+1 < len(ts) && i > 1 && ts[i+1].is("(") && ts[i-1].is(".") && fails.MatchString(t.text) && !slices.Contains([]string{"fmt", "errors", "log", "slog", "logger"}, ts[i-2].text):
+			var header []token
+			for k := len(open) - 1; k >= 0 && header == nil; k-- {
+				if headed(open[k].header) {
+					header = open[k].header
+				}
+			}
+			list = append(list, guard(header)...)
+		}
+	}
+	return list
+}
+
+var fails = re(`^(?:Errorf?|Fatalf?|Fail|FailNow)$`)
+
+// headed reports whether tokens begin an if, an else or a case.
+func headed(ts []token) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return t.is("if") })
+}
+
+func guard(header []token) (list []assertion) {
+	at := slices.IndexFunc(header, func(t token) bool { return t.is("if") })
+	if at < 0 {
+		return []assertion{{subject: "", matcher: "fail", strength: exact, whole: "fail"}}
+	}
+	parts := split(solid(header[at+1:]), ";")
+	setup := ""
+	if len(parts) > 1 {
+		setup = plain(parts[0]) + "; "
+	}
+	for _, part := range split(parts[len(parts)-1], "||") {
+		a := assertion{subject: plain(part), matcher: "not", strength: partial}
+		conjuncts := split(part, "&&")
+		if len(conjuncts) == 1 {
+			c := condition(part)
+			a.subject, a.expected, a.matcher = c.subject, c.expected, "if "+c.matcher
+			switch c.matcher {
+			case "!=":
+				a.strength = exact
+			case "==":
+				a.strength = present
+			}
+			if literal(part) {
+				a.strength = nothing
+			}
+		} else if slices.ContainsFunc(conjuncts, func(c []token) bool { return plain(c) == "false" }) {
+			a = guard(append([]token{{kind: wordToken, text: "if"}}, conjuncts[0]...))[0]
+			a.strength, a.matcher = nothing, "never"
+		}
+		a.whole = setup + a.matcher + " " + plain(part)
+		list = append(list, a)
+	}
+	return list
+}
+
+// given is the literal values that names stand for in a file.
+func given(ts []token) map[string]string {
+	values := map[string]string{}
+	for i := 0; i+2 < len(ts); i++ {
+		if ts[i].kind != wordToken || !ts[i+1].is("=") && !ts[i+1].is(":=") {
+			continue
+		}
+		end := i + 2
+		for end < len(ts) && ts[end].kind != lineToken && !ts[end].is(";") {
+			if ts[end].is("(") || ts[end].is("[") || ts[end].is("{") {
+				end = group(ts, end)
+				continue
+			}
+			end++
+		}
+		if body := solid(ts[i+2 : end]); literal(body) {
+			values[ts[i].text] = plain(body)
+		}
+	}
+	return values
+}
+
+// movedValues lists the names that stood for one literal and stand for another.
+func movedValues(before, after []token) (names []string) {
+	now := given(after)
+	for name, v := range given(before) {
+		if w, ok := now[name]; ok && v != w {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// mentions reports whether one of the names is a word of a text.
+func mentions(text string, names []string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(names, w) })
+}
+
+// compareAssertions says what became of the demands of a test. Where what a test
+// feeds in is another literal than before, another answer is no sign; where the
+// literal that it expects is another one, the same text expects something else.
+func compareAssertions(before, after []assertion, inputs []string) (changes []change) {
+	for _, b := range after {
+		if mentions(b.expected, inputs) && !mentions(b.subject, inputs) {
+			changes = append(changes, change{what: expectationChanged, certainty: sure})
+		}
+	}
+	gone, come := difference(before, after)
+	same := func(a, b assertion) []change {
+		changes := judgeSame(a, b)
+		return slices.DeleteFunc(changes, func(c change) bool {
+			return c.what == expectationChanged && mentions(a.subject, inputs) && !mentions(b.expected, inputs)
+		})
+	}
+	pair := func(alike func(a, b assertion) bool, judge func(a, b assertion) []change) {
+		gone = slices.DeleteFunc(gone, func(a assertion) bool {
+			at := slices.IndexFunc(come, func(b assertion) bool { return alike(a, b) })
+			if at < 0 {
+				return false
+			}
+			changes = append(changes, judge(a, come[at])...)
+			come = slices.Delete(come, at, at+1)
+			return true
+		})
+	}
+	pair(func(a, b assertion) bool { return a.subject == b.subject && a.matcher == b.matcher }, same)
+	pair(func(a, b assertion) bool { return a.subject == b.subject }, same)
+	pair(func(a, b assertion) bool {
+		return a.expected == b.expected && a.strength == b.strength && a.expected != ""
+	}, func(a, b assertion) []change { return nil })
+	pair(func(a, b assertion) bool { return b.strength >= a.strength }, func(a, b assertion) []change {
+		return []change{{what: expectationChanged, certainty: likely}}
+	})
+	pair(func(a, b assertion) bool { return true }, judgeSame)
+	for _, a := range gone {
+		if a.strength > nothing {
+			changes = append(changes, change{what: assertionRemoved, certainty: sure})
+		}
+	}
+	return changes
+}
+
+// difference is what is in one list only, by the whole text.
+func difference(before, after []assertion) (gone, come []assertion) {
+	come = slices.Clone(after)
+	for _, a := range before {
+		if at := slices.IndexFunc(come, func(b assertion) bool { return a.whole == b.whole }); at >= 0 {
+			come = slices.Delete(come, at, at+1)
+		} else {
+			gone = append(gone, a)
+		}
+	}
+	return gone, come
+}
+
+// judgeSame compares two demands of one subject.
+func judgeSame(a, b assertion) []change {
+	switch {
+	case b.strength < a.strength:
+		return []change{{what: assertionWeakened, certainty: sure}}
+	case b.strength > a.strength:
+		return nil
+	case a.matcher != b.matcher && a.expected == b.expected && negated.MatchString(a.matcher) == negated.MatchString(b.matcher):
+		return nil
+	case b.args < a.args:
+		return []change{{what: assertionWeakened, certainty: sure}}
+	case a.expected == b.expected:
+		return nil
+	case looser(a, b):
+		return []change{{what: assertionWeakened, certainty: sure}}
+	}
+	return []change{{what: expectationChanged, certainty: sure}}
+}
+
+var (
+	atMost    = re(`(?i)less|atMost`)
+	atLeast   = re(`(?i)greater|atLeast`)
+	broad     = re(`^(?:Exception|BaseException|Throwable|Error|StandardError|RuntimeException|error|\w+ \. anything.*|any|object)$`)
+	numeral   = re(`\d+(?:\.\d+)?(?:e-?\d+)?`)
+	precision = re(`(?i)close|digits|places|almost`)
+	tolerance = re(`(?i)approx|delta|tolerance|rtol|atol|rel|abs|within|epsilon`)
+)
+
+// looser reports whether an expectation lets more through: a wider bound, a
+// larger tolerance, a broader error.
+func looser(a, b assertion) bool {
+	if broad.MatchString(b.expected) && !broad.MatchString(a.expected) {
+		return true
+	}
+	x, y := numeral.FindAllString(a.expected, -1), numeral.FindAllString(b.expected, -1)
+	if len(x) == 0 || len(x) != len(y) || numeral.ReplaceAllString(a.expected, "#") != numeral.ReplaceAllString(b.expected, "#") {
+		return false
+	}
+	was, _ := strconv.ParseFloat(x[len(x)-1], 64)
+	now, _ := strconv.ParseFloat(y[len(y)-1], 64)
+	several := len(x) > 1 && slices.Equal(x[:len(x)-1], y[:len(y)-1])
+	switch {
+	case strings.Contains(a.matcher, "<") || atMost.MatchString(a.matcher):
+		return now > was
+	case strings.Contains(a.matcher, ">") || atLeast.MatchString(a.matcher):
+		return now < was
+	case several && precision.MatchString(a.matcher) && !strings.Contains(a.expected, "delta"):
+		return now < was
+	case several && (tolerance.MatchString(a.expected) || tolerance.MatchString(a.matcher) || a.matcher == "assertEquals"):
+		return now > was
+	}
+	return false
+}

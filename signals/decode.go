@@ -1,0 +1,491 @@
+package signals
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"html"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxDecodings = 6       // encodings inside one another
+	maxPieces    = 200     // readings of one text
+	maxText      = 1 << 19 // bytes of one text, decoded or not
+	minRun       = 12      // printable bytes in a row that make a text of what is not
+)
+
+// piece is one reading of a text: what it comes to after some decodings.
+type piece struct {
+	text      string
+	encodings []string
+	certainty certainty
+}
+
+// decoder reads a text in every way it knows, decodings inside one another
+// included. problem says why a reading may be missing; empty: none is.
+type decoder struct {
+	pieces  []piece
+	seen    map[string]bool
+	problem string
+}
+
+// readings lists every reading of a text, the text itself first.
+func readings(start ...piece) (pieces []piece, problem string) {
+	d := decoder{seen: map[string]bool{}}
+	for _, p := range start {
+		d.add(p)
+	}
+	for i := 0; i < len(d.pieces) && d.problem == ""; i++ {
+		d.decode(d.pieces[i])
+	}
+	return d.pieces, d.problem
+}
+
+// add keeps a reading that is new.
+func (d *decoder) add(p piece) {
+	switch {
+	case p.text == "" || d.seen[p.text]:
+		return
+	case len(p.text) > maxText:
+		d.problem, p.text = "too_large", p.text[:maxText]
+	case len(p.encodings) > maxDecodings, len(d.pieces) == maxPieces:
+		d.problem = "too_deep"
+		return
+	}
+	d.seen[p.text] = true
+	d.pieces = append(d.pieces, p)
+}
+
+// from adds what one decoding makes of a piece.
+func (d *decoder) from(p piece, encoding, text string, c certainty) {
+	if c == certain {
+		c = p.certainty
+	}
+	d.add(piece{text: text, encodings: append(slices.Clip(p.encodings), encoding), certainty: c})
+}
+
+func (d *decoder) decode(p piece) {
+	if text := visible(p.text); text != p.text {
+		d.from(p, "invisible", text, certain)
+	}
+	if text := latin(p.text); text != p.text {
+		d.from(p, "homoglyph", text, certain)
+	}
+	for _, e := range escapings {
+		if e.sign.MatchString(p.text) {
+			if text := e.decode(p.text); text != p.text {
+				d.from(p, e.name, text, certain)
+			}
+		}
+	}
+	for _, j := range joinings {
+		if text := j.sign.ReplaceAllString(p.text, ""); text != p.text {
+			d.from(p, j.name, text, j.certainty)
+		}
+	}
+	for _, e := range runs {
+		d.decodeRuns(p, e)
+	}
+}
+
+// escaping is an encoding of single characters in the midst of others.
+type escaping struct {
+	name   string
+	sign   pattern
+	decode func(string) string
+}
+
+var (
+	percentSign = re(`%[0-9A-Fa-f]{2}`)
+	escapeSign  = re(`\\+(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-3][0-7]{2})`)
+	printedSign = re(`=[0-9A-F]{2}|=\r?\n`)
+	listedSign  = re(`(?:(?:0[xX])?[0-9A-Fa-f]{2,3}[\s,:;]+){11,}(?:0[xX])?[0-9A-Fa-f]{2,3}`)
+	listed      = re(`(?:0[xX])?[0-9A-Fa-f]{2,3}`)
+)
+
+var escapings = []escaping{
+	{"percent", percentSign, func(s string) string {
+		return percentSign.ReplaceAllStringFunc(s, func(m string) string { return oneByte(m[1:], 16) })
+	}},
+	{"escape", escapeSign, func(s string) string { return toText(escapeSign.ReplaceAllStringFunc(s, unescape)) }},
+	{"entity", re(`&(?:#\d{2,7}|#[xX][0-9A-Fa-f]{2,6}|[a-z]{2,6});`), html.UnescapeString},
+	{"quoted_printable", printedSign, func(s string) string {
+		return printedSign.ReplaceAllStringFunc(s, func(m string) string {
+			if strings.HasSuffix(m, "\n") {
+				return ""
+			}
+			return oneByte(m[1:], 16)
+		})
+	}},
+	{"codes", listedSign, func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }},
+}
+
+// oneByte is the byte with a number.
+func oneByte(digits string, base int) string {
+	n, err := strconv.ParseUint(digits, base, 8)
+	if err != nil {
+		return digits
+	}
+	return string([]byte{byte(n)})
+}
+
+// toText is for what decodings made of single bytes: it stays as it is where it
+// is text.
+func toText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return printable([]byte(s))
+}
+
+func unescape(m string) string {
+	m = strings.TrimLeft(m, `\`)
+	base, digits := 16, strings.Trim(m[1:], "{}")
+	if m[0] >= '0' && m[0] <= '3' {
+		return oneByte(m, 8)
+	}
+	if m[0] == 'x' {
+		return oneByte(digits, base)
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
+	if err != nil || n > unicode.MaxRune {
+		return m
+	}
+	return string(rune(n))
+}
+
+// fromList reads a list of character codes, decimal or hexadecimal as the list
+// looks, and leaves other lists of numbers alone.
+func fromList(m string) string {
+	for _, base := range []int{10, 16} {
+		var b []byte
+		for _, n := range listed.FindAllString(m, -1) {
+			if base == 16 {
+				n = strings.TrimPrefix(strings.ToLower(n), "0x")
+			}
+			code, err := strconv.ParseUint(n, base, 8)
+			if err != nil || code >= utf8.RuneSelf || code < ' ' && !unicode.IsSpace(rune(code)) {
+				b = nil
+				break
+			}
+			b = append(b, byte(code))
+		}
+		if b != nil {
+			return string(b)
+		}
+	}
+	return m
+}
+
+// joining is a way to write one text in parts.
+type joining struct {
+	name      string
+	sign      pattern // what stands between the parts
+	certainty certainty
+}
+
+var joinings = []joining{
+	{"concatenation", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain},
+	{"continuation", re(`\\\r?\n[ \t]*`), certain},
+	{"list", re("[\"'`]\\s*,\\s*[\"'`]"), possible},
+	{"empty_quotes", re(`""|''|\\(?:[A-Z0-9])|\$@|\$\*`), possible},
+}
+
+// run is an encoding of a whole stretch of text.
+type run struct {
+	name   string
+	find   pattern
+	decode func(string) [][]byte // how it may be read, the likeliest first
+}
+
+var runs = []run{
+	{"base64", re("[A-Za-z0-9+/_-]{16,}={0,2}"), base64s},
+	{"base64", re("[A-Za-z0-9+/_-]{4,}(?:(?:[ \t]*(?:\\\\?\r?\n|\\\\r|\\\\n)+[ \t]*|[ \t]+)[A-Za-z0-9+/_-]{2,})+={0,2}"), wrapped64},
+	{"hex", re(`[0-9A-Fa-f]{24,}`), hexes},
+	{"hex", re(`[0-9A-Fa-f]{2,}(?:\s+[0-9A-Fa-f]{2,})+`), wrappedHex},
+	{"base32", re(`[A-Z2-7]{26,}={0,6}`), base32s},
+}
+
+// decodeRuns reads the stretches of one encoding: in their place where they are
+// text, so that what stands before them is still before them; and by themselves.
+func (d *decoder) decodeRuns(p piece, r run) {
+	found := r.find.FindAllStringIndex(p.text, -1)
+	if found == nil {
+		return
+	}
+	var inPlace strings.Builder
+	apart, last := map[string][]string{}, 0
+	for _, at := range found {
+		for i, raw := range r.decode(p.text[at[0]:at[1]]) {
+			text, inner, problem := open(raw)
+			if problem != "" {
+				d.problem = problem
+			}
+			if text == "" {
+				continue
+			}
+			if i == 0 && inner == "" && utf8.Valid(raw) {
+				inPlace.WriteString(p.text[last:at[0]])
+				inPlace.WriteString(text)
+				last = at[1]
+				continue
+			}
+			apart[inner] = append(apart[inner], text)
+		}
+	}
+	if last > 0 {
+		inPlace.WriteString(p.text[last:])
+		d.from(p, r.name, inPlace.String(), certain)
+	}
+	for _, inner := range []string{"", "gzip", "zlib", "bzip2", "utf16"} {
+		if texts := apart[inner]; len(texts) > 0 {
+			q := p
+			q.encodings = append(slices.Clip(p.encodings), r.name)
+			if text := strings.Join(texts, "\n;\n"); inner != "" {
+				d.from(q, inner, text, certain)
+			} else {
+				d.from(p, r.name, text, certain)
+			}
+		}
+	}
+}
+
+// base64s decodes in the standard and the URL alphabet. What stands before may
+// use the same letters, so it is also read from the next three characters on, and
+// from behind each separator that is a letter of the alphabet too.
+func base64s(s string) (out [][]byte) {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	starts := []int{0, 1, 2, 3}
+	for i := range len(s) {
+		if (s[i] == '/' || s[i] == '+') && len(starts) < 16 && i+16 < len(s) && !slices.Contains(starts, i+1) {
+			starts = append(starts, i+1)
+		}
+	}
+	for _, start := range starts {
+		if len(s)-start < 12 {
+			break
+		}
+		part := s[start:]
+		if len(part)%4 == 1 {
+			part = part[:len(part)-1]
+		}
+		raw, err := base64.RawStdEncoding.DecodeString(part)
+		if err != nil {
+			raw = nil
+		}
+		out = append(out, raw)
+	}
+	return out
+}
+
+var white = re(`\\\r?\n|\\[rn]|\s+`)
+
+func wrapped64(s string) [][]byte { return base64s(white.ReplaceAllString(s, "")) }
+
+func hexes(s string) (out [][]byte) {
+	for start := range 2 {
+		part := s[start:]
+		raw, err := hex.DecodeString(part[:len(part)/2*2])
+		if err != nil {
+			raw = nil
+		}
+		out = append(out, raw)
+	}
+	return out
+}
+
+func wrappedHex(s string) [][]byte {
+	s = strings.Join(strings.Fields(s), "")
+	if len(s) < 24 {
+		return nil
+	}
+	return hexes(s)
+}
+
+func base32s(s string) [][]byte {
+	s = strings.TrimRight(s, "=")
+	for i := len(s); i > len(s)-8; i-- {
+		if raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(s[:i]); err == nil {
+			return [][]byte{raw}
+		}
+	}
+	return nil
+}
+
+// open makes text of bytes: as they are, out of what they are packed in, or the
+// printable stretches in them. Bytes with no text in them come to nothing.
+func open(raw []byte) (text, packing, problem string) {
+	for _, p := range packings {
+		if !bytes.HasPrefix(raw, []byte(p.magic)) {
+			continue
+		}
+		r, err := p.open(bytes.NewReader(raw))
+		if err != nil {
+			continue // it only looked like it
+		}
+		unpacked, err := io.ReadAll(io.LimitReader(r, maxText+1))
+		switch {
+		case len(unpacked) > maxText:
+			return printable(unpacked[:maxText]), p.name, "too_large"
+		case err != nil && len(unpacked) == 0:
+			continue
+		}
+		// A bad checksum at the end hides nothing of what was read.
+		inner, _, problem := open(unpacked)
+		return inner, p.name, problem
+	}
+	for _, magic := range sealed {
+		if bytes.HasPrefix(raw, []byte(magic)) {
+			return printable(raw), "", "packed"
+		}
+	}
+	if s, ok := fromUTF16(raw); ok {
+		return s, "utf16", ""
+	}
+	if utf8.Valid(raw) && !bytes.ContainsRune(raw, 0) && mostlyPrintable(raw) {
+		return string(raw), "", ""
+	}
+	return printable(raw), "", ""
+}
+
+var packings = []struct {
+	name, magic string
+	open        func(io.Reader) (io.Reader, error)
+}{
+	{"gzip", "\x1f\x8b\x08", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
+	{"zlib", "\x78\x01", zlibReader},
+	{"zlib", "\x78\x5e", zlibReader},
+	{"zlib", "\x78\x9c", zlibReader},
+	{"zlib", "\x78\xda", zlibReader},
+	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+}
+
+func zlibReader(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }
+
+// sealed are the first bytes of packings that are not opened: what is in them is
+// unknown.
+var sealed = []string{"PK\x03\x04", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "7z\xbc\xaf\x27\x1c", "Rar!\x1a\x07", "\x04\x22\x4d\x18"}
+
+// fromUTF16 reads UTF-16 with a byte order mark, or what is Latin text in it
+// without one.
+func fromUTF16(raw []byte) (string, bool) {
+	if len(raw) < 8 {
+		return "", false
+	}
+	var order binary.ByteOrder
+	switch {
+	case raw[0] == 0xff && raw[1] == 0xfe:
+		order, raw = binary.LittleEndian, raw[2:]
+	case raw[0] == 0xfe && raw[1] == 0xff:
+		order, raw = binary.BigEndian, raw[2:]
+	case raw[0] != 0 && raw[1] == 0 && raw[2] != 0 && raw[3] == 0:
+		order = binary.LittleEndian
+	case raw[0] == 0 && raw[1] != 0 && raw[2] == 0 && raw[3] != 0:
+		order = binary.BigEndian
+	default:
+		return "", false
+	}
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = order.Uint16(raw[2*i:])
+	}
+	return string(utf16.Decode(units)), true
+}
+
+func mostlyPrintable(raw []byte) bool {
+	odd := 0
+	for _, b := range raw {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
+			odd++
+		}
+	}
+	return odd*16 <= len(raw)
+}
+
+// printable is the stretches of printable ASCII in bytes, as strings(1) shows them.
+func printable(raw []byte) string {
+	var b strings.Builder
+	start := 0
+	for i := 0; i <= len(raw); i++ {
+		if i < len(raw) && (raw[i] >= ' ' && raw[i] < 0x7f || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
+			continue
+		}
+		if i-start >= minRun {
+			b.Write(raw[start:i])
+			b.WriteByte('\n')
+		}
+		start = i + 1
+	}
+	return b.String()
+}
+
+// visible is a text without the characters that show nothing: format and control
+// characters, variation selectors, fillers.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < utf8.RuneSelf:
+			if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
+				return -1
+			}
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Cc, r), unicode.Is(unicode.Variation_Selector, r),
+			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == 0x2800, r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// latin is a visible text with the letters that look Latin made Latin, compatible
+// forms made plain and accents left out.
+func latin(s string) string {
+	if !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= utf8.RuneSelf }) {
+		return s
+	}
+	table := lookalikes()
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		if l, ok := table[r]; ok {
+			return l
+		}
+		return r
+	}, norm.NFKD.String(visible(s)))
+}
+
+// lookalikes are letters of other scripts that are drawn like Latin ones.
+var lookalikes = sync.OnceValue(func() map[rune]rune {
+	return pairs(
+		"АAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜWҮYЗ3аaеeоoрpсcуyхxѕsіiјjԛqԝwһhԁdӏlкkмmтtвbнhүyґr" +
+			"ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXϹCϺMαaγyειιiκkνvοoρpτtυuχxϲcϳj" +
+			"ᎪAᏴBᏟCᎠDᎬEᏀGᎻHᏆIᎫJᏦKᏞLᎷMᏢPᎡRᏚSᎢTᏙVᎳWᏃZՏSՕOսuոnօoցgհhզqıi" +
+			"‐-‑-‒-–-—-−-∕/⁄/﹢+∶:ꞌ'").table()
+})
+
+// pairs is letters, each followed by its look-alike.
+type pairs string
+
+func (p pairs) table() map[rune]rune {
+	rs := []rune(string(p))
+	m := make(map[rune]rune, len(rs)/2)
+	for i := 0; i+1 < len(rs); i += 2 {
+		m[rs[i]] = rs[i+1]
+	}
+	return m
+}

@@ -1,0 +1,267 @@
+package signals
+
+import (
+	"slices"
+	"strings"
+)
+
+// marker is something in code that keeps a test from running or from failing.
+type marker struct {
+	name      string
+	what      changeKind
+	certainty certainty
+}
+
+// markers lists what keeps tests from running or failing.
+func markers(e ecosystem, ts []token) (list []marker) {
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t token) bool { return t.kind == lineToken && e != rubyTests })
+	list = append(list, never(ts)...)
+	switch e {
+	case goTests:
+		return append(list, goMarkers(ts)...)
+	case pythonTests:
+		return append(list, pythonMarkers(ts)...)
+	case javaTests:
+		return append(list, javaMarkers(ts)...)
+	case jsTests:
+		return append(list, jsMarkers(ts)...)
+	case rubyTests:
+		return append(list, rubyMarkers(ts)...)
+	case rustTests:
+		return append(list, rustMarkers(ts)...)
+	}
+	return list
+}
+
+// near is the token at an index, or none.
+func near(ts []token, i int) token {
+	if i < 0 || i >= len(ts) {
+		return token{}
+	}
+	return ts[i]
+}
+
+func skip(name string) marker { return marker{name, skipMarker, sure} }
+
+// never finds conditions that never hold.
+func never(ts []token) (list []marker) {
+	for i, t := range ts {
+		if !t.is("if") && !t.is("while") {
+			continue
+		}
+		next := near(ts, i+1)
+		if next.is("(") {
+			next = near(ts, i+2)
+		}
+		if next.is("false") || next.is("False") || next.is("0") {
+			list = append(list, skip("if false"))
+		}
+	}
+	return list
+}
+
+var (
+	goSkip     = re(`^(?:Skip|Skipf|SkipNow)$`)
+	goPlatform = re(`^(?:// ?\+build|//go:build)\s+(?:(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|arm|386|cgo|race|go1\.\d+)|[!&|() ,\t])+$`)
+	ginkgo     = re(`^[XFP](?:It|Describe|Context|When|Specify|Entry|DescribeTable)$`)
+)
+
+func goMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		calls := near(ts, i+1).is("(")
+		switch {
+		case t.kind == directiveToken && goPlatform.MatchString(strings.TrimSpace(t.text)):
+			list = append(list, marker{t.text, buildTag, likely})
+		case t.kind == directiveToken:
+			list = append(list, marker{t.text, buildTag, sure})
+		case t.kind != wordToken:
+		case goSkip.MatchString(t.text) && (near(ts, i-1).is(".") || calls && !near(ts, i-1).is("func")):
+			list = append(list, skip("Skip"))
+		case t.text == "Short" && near(ts, i-1).is(".") && near(ts, i-2).is("testing"):
+			list = append(list, skip("testing.Short"))
+		case t.text == "Exit" && near(ts, i-2).is("os") && near(ts, i+2).is("0"):
+			list = append(list, skip("os.Exit(0)"))
+		case ginkgo.MatchString(t.text) && calls:
+			list = append(list, skip(t.text))
+		}
+	}
+	return list
+}
+
+var (
+	pytestMark = re(`^(?:skip|skipif|xfail)$`)
+	unitSkip   = re(`^(?:skip|skipIf|skipUnless|expectedFailure|SkipTest|skipTest|skipif|xfail|importorskip)$`)
+)
+
+func pythonMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		if t.kind == stringToken && pytestMark.MatchString(strings.Trim(t.text, `"'`)) && near(ts, i-4).is("getattr") {
+			list = append(list, skip("mark."+strings.Trim(t.text, `"'`)))
+		}
+		if t.kind != wordToken || near(ts, i-1).is("def") || near(ts, i-1).is("import") || near(ts, i-1).is(",") && near(ts, i+1).is(",") {
+			continue
+		}
+		before, after := near(ts, i-1), near(ts, i+1)
+		switch {
+		case pytestMark.MatchString(t.text) && before.is("."):
+			list = append(list, skip(near(ts, i-2).text+"."+t.text))
+		case unitSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is("raise") || before.is("=") || after.is("(")):
+			list = append(list, skip(t.text))
+		case t.text == "__test__" && near(ts, i+2).is("False"), t.text == "collect_ignore", t.text == "collect_ignore_glob", t.text == "pytest_ignore_collect", t.text == "pytest_collection_modifyitems":
+			list = append(list, skip(t.text))
+		case t.text == "except" || t.text == "suppress":
+			list = append(list, marker{t.text, assertionWeakened, likely})
+		}
+	}
+	return list
+}
+
+var javaSkip = re(`^(?:Disabled\w*|Ignore|Ignored|EnabledIf\w*|EnabledOn\w*|EnabledFor\w*)$`)
+
+func javaMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		before, after := near(ts, i-1), near(ts, i+1)
+		switch {
+		case t.kind != wordToken:
+		case javaSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is(":")) && !near(ts, i-2).is("api"):
+			list = append(list, skip("@"+t.text))
+		case strings.HasPrefix(t.text, "assum") && after.is("("), t.text == "TestAbortedException", t.text == "AssumptionViolatedException", t.text == "SkipException":
+			list = append(list, skip(t.text))
+		case t.text == "enabled" && after.is("=") && near(ts, i+2).is("false"):
+			list = append(list, skip("enabled=false"))
+		case t.text == "catch":
+			list = append(list, marker{"catch", assertionWeakened, likely})
+		}
+	}
+	return list
+}
+
+var (
+	jsSkip = re(`^(?:skip|only|todo|skipIf|runIf|fails|failing|fixme|if|skipAll)$`)
+	jsMark = re(`^(?:xit|xtest|xspecify|xdescribe|xcontext|fit|ftest|fdescribe|fcontext|pending)$`)
+	jsBase = re(`^(?:it|test|describe|suite|specify|context|bench|t|this|ctx|tap|Deno|scenario|feature|fixture|Scenario)$`)
+)
+
+func jsMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		name := strings.Trim(t.text, "\"'`")
+		before := near(ts, i-1)
+		switch {
+		case jsSkip.MatchString(name) && (t.kind == wordToken && (before.is(".") || before.is("?.")) || t.kind == stringToken && before.is("[")) && jsRooted(ts, i-2):
+			list = append(list, skip("."+name))
+		case t.kind != wordToken:
+		case jsMark.MatchString(name) && near(ts, i+1).is("(") && !before.is(".") && !before.is("function"), jsMark.MatchString(name) && near(ts, i+1).is(".") && near(ts, i+2).is("each"):
+			list = append(list, skip(name))
+		case (name == "skip" || name == "todo") && near(ts, i+1).is(":") && !near(ts, i+2).is("false") && (before.is("{") || before.is(",")):
+			list = append(list, skip("{"+name+"}"))
+		case name == "catch":
+			list = append(list, marker{"catch", assertionWeakened, likely})
+		}
+	}
+	return list
+}
+
+// jsRooted reports whether the member chain that ends at i begins with a test
+// function.
+func jsRooted(ts []token, i int) bool {
+	for ; i >= 0; i-- {
+		t := near(ts, i)
+		switch {
+		case t.is(")") || t.is("]"):
+			depth := 0
+			for ; i >= 0; i-- {
+				if ts[i].is(")") || ts[i].is("]") {
+					depth++
+				} else if ts[i].is("(") || ts[i].is("[") {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+		case t.kind == wordToken && jsBase.MatchString(t.text):
+			return true
+		case t.kind == wordToken || t.is(".") || t.is("?."):
+		default:
+			return false
+		}
+		if i > 0 && t.kind == wordToken && !near(ts, i-1).is(".") && !near(ts, i-1).is("?.") {
+			return false
+		}
+	}
+	return false
+}
+
+var (
+	rubySkip = re(`^(?:skip|pending|omit|xit|xdescribe|xcontext|xspecify|xexample|xscenario|xfeature|fit|fdescribe|fcontext|focus)$`)
+	rubyFlag = re(`^(?:skip|pending|focus|disabled)$`)
+)
+
+func rubyMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		if t.kind != wordToken {
+			continue
+		}
+		before, after := near(ts, i-1), near(ts, i+1)
+		begins := before.kind == 0 || before.kind == lineToken || before.is("do") || before.is("{") || before.is(";") || before.is("then")
+		switch {
+		case rubySkip.MatchString(t.text) && begins && !after.is("=") && !after.is("."):
+			list = append(list, skip(t.text))
+		case rubyFlag.MatchString(t.text) && (before.is(":") && !near(ts, i-2).is(":") || after.is(":")) && !near(ts, i+2).is("false"):
+			list = append(list, skip(":"+t.text))
+		case t.text == "rescue":
+			list = append(list, marker{"rescue", assertionWeakened, likely})
+		}
+	}
+	return list
+}
+
+func rustMarkers(ts []token) (list []marker) {
+	for i, t := range ts {
+		if !t.is("#") {
+			continue
+		}
+		at := i + 1
+		if near(ts, at).is("!") {
+			at++
+		}
+		if !near(ts, at).is("[") {
+			continue
+		}
+		attribute := inside(ts[at:group(ts, at)])
+		if len(attribute) == 0 {
+			continue
+		}
+		has := func(name string) bool {
+			return slices.ContainsFunc(attribute, func(t token) bool { return t.is(name) })
+		}
+		switch {
+		case has("ignore"):
+			list = append(list, skip("#[ignore]"))
+		case attribute[0].is("cfg") && plain(attribute) == "cfg ( test )":
+		case attribute[0].is("cfg"), attribute[0].is("cfg_attr"):
+			list = append(list, marker{"#[" + attribute[0].text + "]", buildTag, sure})
+		case attribute[0].is("should_panic"):
+			list = append(list, marker{"#[should_panic]", assertionWeakened, sure})
+		}
+	}
+	return list
+}
+
+// compareMarkers says which markers there are more of. One that was there before
+// is no change.
+func compareMarkers(before, after []marker) (changes []change) {
+	count := map[string]int{}
+	for _, m := range before {
+		count[m.name]++
+	}
+	for _, m := range after {
+		if count[m.name]--; count[m.name] < 0 {
+			name := m.name
+			if m.what == buildTag && strings.HasPrefix(name, "//") {
+				name = "build constraint"
+			}
+			changes = append(changes, change{what: m.what, marker: name, certainty: m.certainty})
+		}
+	}
+	return changes
+}

@@ -1,0 +1,315 @@
+package signals
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/viper"
+	"github.com/zricethezav/gitleaks/v8/config"
+	"github.com/zricethezav/gitleaks/v8/detect"
+)
+
+// certainty is how sure a finding is.
+type certainty string
+
+const (
+	certain  certainty = "secret"
+	possible certainty = "possible"
+)
+
+// hit is one secret in a text. The value never leaves this room.
+type hit struct {
+	rule      string
+	value     string
+	certainty certainty
+}
+
+// scanner finds secrets in plain text: gitleaks with its own rules, and a few
+// rules for what those leave out. It is safe for concurrent use.
+type scanner struct{ gitleaks *detect.Detector }
+
+// newScanner loads gitleaks' rules, which takes some 30 ms. Comments in the text
+// that ask gitleaks to look away are not obeyed, and rules that gitleaks limits to
+// names of files hold everywhere: the text is an agent's, and so is the name.
+func newScanner() (*scanner, error) {
+	v := viper.New()
+	v.SetConfigType("toml")
+	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
+		return nil, err
+	}
+	var raw config.ViperConfig
+	if err := v.Unmarshal(&raw); err != nil {
+		return nil, err
+	}
+	cfg, err := raw.Translate()
+	if err != nil {
+		return nil, err
+	}
+	for id, r := range cfg.Rules {
+		if r.Regex != nil {
+			r.Path = nil
+			cfg.Rules[id] = r
+		}
+	}
+	d := detect.NewDetector(cfg)
+	d.IgnoreGitleaksAllow = true
+	return &scanner{gitleaks: d}, nil
+}
+
+// scan lists the secrets in a text, without those that are only examples. It is
+// complete unless the context ended.
+func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
+	shared := shareLinks(text)
+	for _, f := range s.gitleaks.DetectContext(ctx, detect.Fragment{Raw: text}) {
+		h := hit{rule: f.RuleID, value: f.Secret, certainty: certain}
+		if f.RuleID == "generic-api-key" && !h.assigned(f.Match) || strings.HasPrefix(f.RuleID, "curl-") && placeholder(h.value) || example(h) {
+			continue
+		}
+		hits = append(hits, h)
+	}
+	for _, r := range ownRules {
+		hits = append(hits, r.find(text)...)
+	}
+	hits = slices.DeleteFunc(hits, func(h hit) bool {
+		return slices.ContainsFunc(shared, func(link hit) bool { return strings.Contains(link.value, h.value) })
+	})
+	return append(hits, shared...)
+}
+
+// ownRule is a rule for what gitleaks' rules leave out.
+type ownRule struct {
+	id      string
+	keyword pattern // nothing is looked for where this does not match
+	pattern pattern // the secret is the group named value
+	judge   func(name, value string) certainty
+}
+
+var ownRules = []ownRule{
+	{
+		// gitleaks holds key ids to the digits of base 32.
+		id:      "aws-access-token",
+		keyword: re(`A(?:KIA|SIA|BIA|CCA|3T)`),
+		pattern: re(`(?:^|[^A-Z0-9])(?P<value>(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:[^A-Z0-9]|$)`),
+		judge: func(_, v string) certainty {
+			return when(entropy(v) > 3 && strings.ContainsAny(v[4:], "0123456789"), certain)
+		},
+	},
+	{
+		// gitleaks looks for a whole key. The beginning of one is a key too.
+		id:      "private-key",
+		keyword: re(`(?i)PRIVATE KEY`),
+		pattern: re("(?i)-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?P<value>(?:\\\\+[nr]|[^A-Za-z0-9+/\"'`]){0,8}[A-Za-z0-9+/:=-]{0,64})"),
+		judge: func(_, v string) certainty {
+			body := strings.TrimLeft(v, "\\nr \t\r\n")
+			switch {
+			case len(body) >= 4 && !strings.HasPrefix(body, "-----") && !strings.HasPrefix(body, "..."):
+				return certain
+			case strings.ContainsAny(v, "\n\r\\"):
+				return possible
+			}
+			return ""
+		},
+	},
+	{
+		id:      "password-assignment",
+		keyword: re(`(?i)pass|pwd|secret|token|key|credential`),
+		pattern: re("(?i)(?:^|[^\\w.-])(?P<name>[\\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|api[_.-]?key|access[_.-]?key|private[_.-]?key|credentials?)[\\w.-]{0,20})[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}(?:\"(?P<value>[^\"\r\n]{8,200})\"|'(?P<value>[^'\r\n]{8,200})'|(?P<value>[^\\s\"'`,;()\\[\\]{}<>$&]{8,200})(?:[\\s\"'`,;&]|$))"),
+		judge:   judgeAssignment,
+	},
+	{
+		id:      "url-credentials",
+		keyword: re(`://`),
+		pattern: re(`[a-zA-Z][a-zA-Z0-9+.-]{1,20}://(?P<name>[^/\s:@"']{0,60}):(?P<value>[^@\s/"']{6,200})@[A-Za-z0-9\[]`),
+		judge: func(_, v string) certainty {
+			switch n := classes(v); {
+			case placeholder(v) || strings.ContainsAny(v, "${}<>"):
+				return ""
+			case n >= 3 && entropy(v) > 3:
+				return certain
+			case n >= 2:
+				return possible
+			}
+			return ""
+		},
+	},
+	{
+		id:      "authorization-header",
+		keyword: re(`(?i)bearer|basic|authorization`),
+		pattern: re(`(?i)\b(?:bearer|basic|token)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,900})`),
+		judge: func(_, v string) certainty {
+			return when(!placeholder(v) && classes(v) >= 3 && entropy(v) > 3.5, certain)
+		},
+	},
+}
+
+// find lists what a rule finds.
+func (r ownRule) find(text string) (hits []hit) {
+	if !r.keyword.MatchString(text) {
+		return nil
+	}
+	for _, m := range r.pattern.FindAllStringSubmatch(text, -1) {
+		var name, value string
+		for i, group := range r.pattern().SubexpNames() {
+			switch group {
+			case "name":
+				name = m[i]
+			case "value":
+				value += m[i]
+			}
+		}
+		h := hit{rule: r.id, value: value}
+		if h.certainty = r.judge(name, value); h.certainty != "" && !example(h) {
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+func when(holds bool, c certainty) certainty {
+	if holds {
+		return c
+	}
+	return ""
+}
+
+// shareLink is a link whose key stands in the part that browsers do not send:
+// whoever has the link may read, by design.
+var shareLink = re(`https?://[^\s"'<>]+#(?:[^\s"'<>]*&)?key=[A-Za-z0-9_%-]{8,}[^\s"'<>]*`)
+
+func shareLinks(text string) (hits []hit) {
+	if !strings.Contains(text, "key=") {
+		return nil
+	}
+	for _, link := range shareLink.FindAllString(text, -1) {
+		hits = append(hits, hit{rule: "share-link-key", value: link, certainty: possible})
+	}
+	return hits
+}
+
+var (
+	// secretNames are words of a name that holds a secret.
+	secretWords = []string{"pass", "password", "passwd", "pwd", "passphrase", "secret", "secrets", "token", "key", "apikey", "credential", "credentials", "creds", "auth"}
+	// otherWords are last words of a name that tell something about a secret, or
+	// another kind of key.
+	otherWords = []string{"id", "ids", "hash", "digest", "checksum", "sha", "sha1", "sha256", "sha512", "md5", "etag", "name", "names", "path", "file", "url", "uri",
+		"endpoint", "length", "len", "size", "type", "kind", "count", "version", "commit", "rev", "ref", "revision", "fingerprint", "policy", "field", "label", "prefix", "suffix",
+		"pattern", "regex", "format", "header", "scope", "expiry", "ttl", "limit", "max", "min", "index", "hint", "error", "message", "prompt", "placeholder"}
+	// plainKeys are the words before "key" that make it a key of another kind.
+	plainKeys = []string{"cache", "primary", "foreign", "public", "pub", "partition", "sort", "object", "idempotency", "i18n", "translation", "storage", "bucket", "row", "map", "hash", "dedupe", "group", "query", "registry", "lookup"}
+
+	nameWord   = re(`[A-Z]+(?:[a-z0-9]+|$)|[A-Z]+|[a-z0-9]+`)
+	assignment = re(`([\w.-]+)["'` + "`" + `]?\s*(?::=|=>|=|:|,|>)`)
+	identifier = re(`^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
+	checksum   = re(`(?i)^(?:h1:|sha\d{1,3}[-:=]|md5[-:=]|blake)`)
+	// code is what stands for a value in source text.
+	code = re(`^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:[\[(].*)?;?$`)
+)
+
+// assigned reports whether a generic match is a value given to a name that holds
+// secrets.
+func (h hit) assigned(match string) bool {
+	name := match
+	if before, _, ok := strings.Cut(match, h.value); ok {
+		name = before
+	}
+	if m := assignment.FindAllStringSubmatch(name, -1); len(m) > 0 {
+		name = m[len(m)-1][1]
+	}
+	return holdsSecret(name, h.value)
+}
+
+// holdsSecret reports whether a name is one of a secret rather than of something
+// about a secret. A value that has the form of a digest or an identifier is taken
+// for a secret only where the name leaves no doubt.
+func holdsSecret(name, value string) bool {
+	if checksum.MatchString(value) || placeholder(value) {
+		return false
+	}
+	words := nameWord.FindAllString(name, -1)
+	for i := range words {
+		words[i] = strings.ToLower(words[i])
+	}
+	n := len(words)
+	if n == 0 || slices.Contains(otherWords, words[n-1]) {
+		return false
+	}
+	if n >= 2 && words[n-1] == "key" && slices.Contains(plainKeys, words[n-2]) {
+		return false
+	}
+	at := slices.IndexFunc(words, func(w string) bool { return slices.Contains(secretWords, w) })
+	if identifier.MatchString(value) {
+		return at >= 0 && (n > 1 || words[0] != "key") && words[n-1] != "auth"
+	}
+	return at >= 0 || entropy(value) > 4
+}
+
+func judgeAssignment(name, v string) certainty {
+	if !holdsSecret(name, v) || code.MatchString(v) && !strings.ContainsAny(v, "0123456789") || strings.Contains(v, "://") || strings.Contains(v, " ") {
+		return ""
+	}
+	switch n := classes(v); {
+	case strings.ContainsAny(v, "(){}[]<>") && code.MatchString(v):
+		return ""
+	case n >= 3 && len(v) >= 12 && entropy(v) > 3:
+		return certain
+	case n >= 3 && entropy(v) > 2.5:
+		return possible
+	}
+	return ""
+}
+
+var (
+	// documented are values that vendors print in their own documentation.
+	documented = re(`EXAMPLE|sk_test_4eC39HqLyjWDarjtT1zdp7dc|ghp_16C7e42F292c6912E7710c838347Ae178B4a|eyJzdWIiOiIxMjM0NTY3ODkwIi`)
+	// standIn is what people write where a secret goes.
+	standIn = re(`(?i)your|my[-_]?(?:secret|token|key|pass)|x{4,}|\*{3,}|\.{3}|placeholder|change[-_]?(?:me|it)|replace|dummy|example|sample|redacted|insert|todo|fixme|not[-_]?(?:a[-_]?)?(?:real|secret)|fake|12345678|abcdefgh|deadbeef|<[^>]*>|\$\{|\$\(|\{\{|%\(|process\.env|os\.environ|getenv|secrets\.|vault:|^\$|^%[A-Z_]+%$|^@`)
+	// standInWhole are whole values that are no secrets.
+	standInWhole = re(`(?i)^(?:pass(?:word|wd)?|secret|token|key|test|admin|root|user|guest|none|null|true|false|undefined|string|hunter2)[\d!]{0,6}$`)
+)
+
+// placeholder reports whether a value stands in for a secret.
+func placeholder(v string) bool {
+	return standIn.MatchString(v) || standInWhole.MatchString(v) || entropy(v) < 1.5
+}
+
+// example reports whether a finding is a documented example. A token of a known
+// form is what its issuer made it, so words in it say little.
+func example(h hit) bool {
+	return documented.MatchString(h.value) || strings.Contains(h.value, "xxxxxxxx") || strings.Contains(h.value, "XXXXXXXX") || strings.Contains(h.value, "00000000")
+}
+
+// classes counts the kinds of characters in a text: lower case, upper case,
+// digits, others.
+func classes(s string) int {
+	var seen [4]int
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z':
+			seen[0] = 1
+		case 'A' <= r && r <= 'Z':
+			seen[1] = 1
+		case '0' <= r && r <= '9':
+			seen[2] = 1
+		default:
+			seen[3] = 1
+		}
+	}
+	return seen[0] + seen[1] + seen[2] + seen[3]
+}
+
+// entropy is Shannon's, in bits a byte.
+func entropy(s string) (bits float64) {
+	var counts [256]int
+	for i := range len(s) {
+		counts[s[i]]++
+	}
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}

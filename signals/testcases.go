@@ -1,0 +1,420 @@
+package signals
+
+import (
+	"slices"
+	"strings"
+)
+
+// function is a function in a test file. A collected one is a test that the
+// runner finds by its name, its annotation or the call that makes it.
+type function struct {
+	name      string
+	collected bool
+	body      []token
+}
+
+// functions lists the functions in a file, tests first of all.
+func functions(e ecosystem, ts []token) []function {
+	switch e {
+	case goTests:
+		return slices.Concat(goFunctions(ts), subtests(ts))
+	case pythonTests:
+		return pythonFunctions(ts)
+	case javaTests:
+		return javaFunctions(ts)
+	case jsTests:
+		return jsFunctions(ts)
+	case rubyTests:
+		return rubyFunctions(ts)
+	case rustTests:
+		return rustFunctions(ts)
+	}
+	return nil
+}
+
+var goTest = re(`^(?:Test|Fuzz|Benchmark|Example)(?:$|[^\p{Ll}])`)
+
+func goFunctions(ts []token) (fs []function) {
+	for i := 0; i+2 < len(ts); i++ {
+		if !ts[i].is("func") {
+			continue
+		}
+		at := i + 1
+		if ts[at].is("(") {
+			at = group(ts, at)
+		}
+		if at+1 >= len(ts) || ts[at].kind != wordToken {
+			continue
+		}
+		body := braces(ts, at+1)
+		fs = append(fs, function{ts[at].text, goTest.MatchString(ts[at].text), body})
+	}
+	return fs
+}
+
+// subtests are the calls t.Run("name", ..).
+func subtests(ts []token) (fs []function) {
+	for i := 0; i+3 < len(ts); i++ {
+		if ts[i].is(".") && ts[i+1].is("Run") && ts[i+2].is("(") && ts[i+3].kind == stringToken {
+			fs = append(fs, function{"Run " + ts[i+3].text, true, inside(ts[i+2 : group(ts, i+2)])})
+		}
+	}
+	return fs
+}
+
+// braces is what stands between the next braces behind the parameters at i.
+func braces(ts []token, i int) []token {
+	for i < len(ts) && !ts[i].is("{") && !ts[i].is(";") {
+		if ts[i].is("(") || ts[i].is("[") {
+			i = group(ts, i)
+			continue
+		}
+		i++
+	}
+	if i >= len(ts) || !ts[i].is("{") {
+		return nil
+	}
+	return inside(ts[i:group(ts, i)])
+}
+
+func pythonFunctions(ts []token) (fs []function) {
+	type class struct {
+		indent    int
+		collected bool
+		name      string
+	}
+	var within []class
+	for i := 0; i+1 < len(ts); i++ {
+		t := ts[i]
+		if !t.is("def") && !t.is("class") || ts[i+1].kind != wordToken || i > 0 && ts[i-1].is(".") {
+			continue
+		}
+		for len(within) > 0 && within[len(within)-1].indent >= t.indent {
+			within = within[:len(within)-1]
+		}
+		name := ts[i+1].text
+		if t.is("class") {
+			bases := i+2 < len(ts) && ts[i+2].is("(")
+			within = append(within, class{t.indent, strings.HasPrefix(name, "Test") || bases && strings.Contains(plain(ts[i+2:group(ts, i+2)]), "Test"), name + "."})
+			continue
+		}
+		f := function{name: name, collected: strings.HasPrefix(name, "test"), body: indented(ts, i)}
+		if n := len(within); n > 0 {
+			f.collected = f.collected && within[n-1].collected
+			f.name = within[n-1].name + name
+		}
+		// Of two with one name the runner sees the last.
+		fs = slices.DeleteFunc(fs, func(g function) bool { return g.name == f.name })
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// indented is the body of the Python function whose def is at i.
+func indented(ts []token, i int) []token {
+	indent := ts[i].indent
+	start := i + 2
+	if start < len(ts) && ts[start].is("(") {
+		start = group(ts, start)
+	}
+	for start < len(ts) && !ts[start].is(":") {
+		start++
+	}
+	start = min(start+1, len(ts))
+	end := start
+	for lines := 0; end < len(ts); end++ {
+		if ts[end].kind == lineToken {
+			lines++
+		} else if lines > 0 && ts[end-1].kind == lineToken && ts[end].indent <= indent {
+			break
+		}
+	}
+	return ts[start:end]
+}
+
+var javaTest = re(`^(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Fact|Theory)$`)
+
+func javaFunctions(ts []token) (fs []function) {
+	annotated := false
+	for i := 0; i+2 < len(ts); i++ {
+		switch {
+		case ts[i].is("@") && ts[i+1].kind == wordToken:
+			annotated = annotated || javaTest.MatchString(ts[i+1].text)
+			i++
+			if i+1 < len(ts) && ts[i+1].is("(") {
+				i = group(ts, i+1) - 1
+			}
+		case (ts[i].kind == wordToken || ts[i].kind == stringToken) && ts[i+1].is("(") && i > 0 && (ts[i-1].kind == wordToken || ts[i-1].is(">") || ts[i-1].is("]")) && !slices.Contains([]string{"new", "return", "else", "throw"}, ts[i-1].text):
+			body := braces(ts, i+1)
+			if body == nil && !annotated {
+				continue
+			}
+			fs = append(fs, function{ts[i].text, annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body})
+			annotated = false
+		}
+	}
+	return fs
+}
+
+var (
+	jsTest  = re(`^(?:it|test|specify|bench|xit|xtest|xspecify|fit|ftest)$`)
+	jsSuite = re(`^(?:describe|context|suite|xdescribe|xcontext|fdescribe|fcontext)$`)
+)
+
+func jsFunctions(ts []token) (fs []function) {
+	for i := 0; i+2 < len(ts); i++ {
+		switch {
+		case ts[i].kind == wordToken && jsTest.MatchString(ts[i].text) && (i == 0 || !ts[i-1].is(".")):
+			at := i + 1
+			for at+1 < len(ts) && (ts[at].is(".") || ts[at].kind == wordToken || ts[at].is("[")) {
+				if ts[at].is("[") {
+					at = group(ts, at) - 1
+				}
+				at++
+			}
+			if at+1 < len(ts) && ts[at].is("(") && ts[at-1].is("each") {
+				at = group(ts, at)
+			}
+			if at+1 < len(ts) && ts[at].is("(") && ts[at+1].kind == stringToken {
+				fs = append(fs, function{ts[at+1].text, true, inside(ts[at:group(ts, at)])})
+			}
+		case ts[i].is("function") && ts[i+1].kind == wordToken:
+			fs = append(fs, function{ts[i+1].text, false, braces(ts, i+2)})
+		case (ts[i].is("const") || ts[i].is("let") || ts[i].is("var")) && ts[i+1].kind == wordToken && ts[i+2].is("="):
+			end := i + 3
+			for end < len(ts) && ts[end].kind != lineToken && !ts[end].is("{") {
+				end++
+			}
+			if slices.ContainsFunc(ts[i+3:end], func(t token) bool { return t.is("=>") || t.is("function") }) {
+				fs = append(fs, function{ts[i+1].text, false, braces(ts, end)})
+			}
+		}
+	}
+	return fs
+}
+
+var rubyTest = re(`^(?:it|specify|example|scenario|test|xit|xspecify|xexample|xscenario|fit|its)$`)
+
+// rubyFunctions takes what goes from one test to the next for its body.
+func rubyFunctions(ts []token) (fs []function) {
+	start := -1
+	finish := func(end int) {
+		if start >= 0 {
+			fs[len(fs)-1].body = ts[start:end]
+		}
+		start = -1
+	}
+	for i := 0; i+1 < len(ts); i++ {
+		first := i == 0 || ts[i-1].kind == lineToken
+		switch {
+		case first && ts[i].kind == wordToken && rubyTest.MatchString(ts[i].text) && (ts[i+1].kind == stringToken || ts[i+1].is("(") || ts[i+1].is("{") || ts[i+1].is("do")):
+			finish(i)
+			fs = append(fs, function{ts[i+1].text, true, nil})
+			start = i + 2
+		case ts[i].is("def") && ts[i+1].kind == wordToken:
+			finish(i)
+			fs = append(fs, function{ts[i+1].text, strings.HasPrefix(ts[i+1].text, "test_"), nil})
+			start = i + 2
+		}
+	}
+	finish(len(ts))
+	return fs
+}
+
+func rustFunctions(ts []token) (fs []function) {
+	annotated := false
+	for i := 0; i+1 < len(ts); i++ {
+		switch {
+		case ts[i].is("#") && ts[i+1].is("["):
+			end := group(ts, i+1)
+			attribute := inside(ts[i+1 : end])
+			if len(attribute) > 0 {
+				last := split(attribute, "(")[0]
+				annotated = annotated || strings.HasSuffix(plain(last), "test") || attribute[0].is("test_case") || attribute[0].is("rstest") || attribute[0].is("quickcheck")
+			}
+			i = end - 1
+		case ts[i].is("fn") && ts[i+1].kind == wordToken:
+			fs = append(fs, function{ts[i+1].text, annotated, braces(ts, i+2)})
+			annotated = false
+		}
+	}
+	return fs
+}
+
+// compareCases says which tests are gone, and which are still there and are run
+// no more.
+func compareCases(e ecosystem, before, after []token) (changes []change, lost []assertion) {
+	was, now := functions(e, before), functions(e, after)
+	tests := func(fs []function) (n int) {
+		for _, f := range fs {
+			if f.collected {
+				n++
+			}
+		}
+		return n
+	}
+	still := func(name string, collected bool, list []function) *function {
+		for i := range list {
+			if list[i].name == name && list[i].collected == collected {
+				return &list[i]
+			}
+		}
+		return nil
+	}
+	fewer := tests(was) - tests(now)
+	left := assertions(e, after)
+	for _, f := range was {
+		if !f.collected {
+			continue
+		}
+		if g := still(f.name, true, now); g != nil {
+			changes = append(changes, emptied(e, f, *g)...)
+			continue
+		}
+		at := slices.IndexFunc(now, func(g function) bool {
+			return !g.collected && (g.name == f.name || still(g.name, false, was) == nil && len(f.body) > 0 && plain(g.body) == plain(f.body))
+		})
+		switch {
+		case at >= 0:
+			changes = append(changes, change{what: notCollected, name: f.name, certainty: sure})
+		case fewer <= 0: // renamed, or another is there in its place
+			continue
+		default:
+			demands := assertions(e, f.body)
+			if gone, _ := difference(demands, left); len(demands) > 0 && len(gone) == 0 {
+				break // moved into another test
+			}
+			what := caseRemoved
+			if slices.ContainsFunc(now, func(g function) bool { return !g.collected && still(g.name, false, was) == nil }) {
+				what = notCollected
+			}
+			changes = append(changes, change{what: what, name: f.name, certainty: sure})
+			lost = append(lost, demands...)
+		}
+		fewer--
+	}
+	return changes, lost
+}
+
+// emptied says whether a test that is still there does nothing any more, or
+// leaves before it does.
+func emptied(e ecosystem, was, now function) []change {
+	if len(doing(was.body)) == 0 {
+		return nil
+	}
+	body := doing(now.body)
+	if len(body) == 0 {
+		return []change{{what: contentEmptied, name: now.name, certainty: sure}}
+	}
+	if leaves(e, body) && !leaves(e, doing(was.body)) {
+		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: sure}}
+	}
+	return nil
+}
+
+// doing is a body without what does nothing.
+func doing(body []token) []token {
+	ts := solid(body)
+	for len(ts) > 0 && (ts[0].is("pass") || ts[0].is("...") || ts[0].is(";") || len(ts) == 1 && ts[0].kind == stringToken) {
+		ts = ts[1:]
+	}
+	return ts
+}
+
+// leaves reports whether the first statement leaves the test.
+func leaves(e ecosystem, body []token) bool {
+	if e == jsTests {
+		// The body of a call is its name and a function.
+		at := slices.IndexFunc(body, func(t token) bool { return t.is("{") })
+		if at < 0 {
+			return false
+		}
+		body = body[at+1:]
+	}
+	return len(body) > 0 && body[0].is("return") && (len(body) == 1 || e != rustTests && e != jsTests && e != javaTests || body[1].is(";") || body[1].is("}"))
+}
+
+// rows lists the rows of tables that tests run over.
+func rows(e ecosystem, ts []token) (list []string) {
+	add := func(groups ...[]token) {
+		for _, g := range groups {
+			if text := plain(g); text != "" {
+				list = append(list, text)
+			}
+		}
+	}
+	for i := 0; i+1 < len(ts); i++ {
+		t := ts[i]
+		switch {
+		case e == pythonTests && t.is("parametrize") && ts[i+1].is("("):
+			args := split(inside(ts[i+1:group(ts, i+1)]), ",")
+			if len(args) > 1 {
+				add(split(inside(args[1]), ",")...)
+			}
+		case e == jsTests && t.is("each") && ts[i+1].is("("):
+			list := inside(ts[i+1 : group(ts, i+1)])
+			add(split(inside(list), ",")...)
+		case e == jsTests && t.is("each") && ts[i+1].kind == stringToken:
+			for _, line := range strings.Split(ts[i+1].text, "\n") {
+				list = append(list, strings.TrimSpace(line))
+			}
+		case e == javaTests && javaRows.MatchString(t.text) && ts[i+1].is("("):
+			args := inside(ts[i+1 : group(ts, i+1)])
+			at := slices.IndexFunc(args, func(t token) bool { return t.is("{") })
+			if at >= 0 {
+				args = inside(args[at:group(args, at)])
+			}
+			add(split(args, ",")...)
+		case e == rustTests && (t.is("case") || t.is("test_case")) && i > 0 && (ts[i-1].is("[") || ts[i-1].is("::")) && ts[i+1].is("("):
+			add(ts[i+1 : group(ts, i+1)])
+		case e == goTests && t.kind == wordToken && goTable.MatchString(t.text) && (ts[i+1].is(":=") || ts[i+1].is("=")):
+			if at := literalBody(ts, i+2); at >= 0 {
+				add(split(inside(ts[at:group(ts, at)]), ",")...)
+			}
+		}
+	}
+	return list
+}
+
+var (
+	javaRows = re(`^(?:CsvSource|ValueSource|EnumSource|CsvFileSource)$`)
+	goTable  = re(`(?i)^(?:tests?|(?:test)?cases|testdata|tt|tcs|table|scenarios|examples)$`)
+)
+
+// literalBody is where the braces of a composite literal of Go open, or -1.
+func literalBody(ts []token, i int) int {
+	if i >= len(ts) || !ts[i].is("[") && !ts[i].is("map") {
+		return -1
+	}
+	for ; i < len(ts) && ts[i].kind != lineToken; i++ {
+		switch {
+		case ts[i].is("["):
+			i = group(ts, i) - 1
+		case (ts[i].is("struct") || ts[i].is("interface")) && i+1 < len(ts) && ts[i+1].is("{"):
+			i = group(ts, i+1) - 1
+		case ts[i].is("{"):
+			return i
+		}
+	}
+	return -1
+}
+
+// compareRows says whether tables lost rows or have others.
+func compareRows(before, after []string) []change {
+	kept := 0
+	rest := slices.Clone(after)
+	for _, row := range before {
+		if at := slices.Index(rest, row); at >= 0 {
+			rest = slices.Delete(rest, at, at+1)
+			kept++
+		}
+	}
+	gone := len(before) - kept
+	switch {
+	case gone > len(rest):
+		return []change{{what: caseRemoved, certainty: sure}}
+	case gone > 0:
+		return []change{{what: expectationChanged, certainty: sure}}
+	}
+	return nil
+}
