@@ -30,6 +30,7 @@ func (f *fold) result() {
 	}
 	if r.Incident != "" {
 		path.Approval = nil
+		f.disown(&path)
 		f.bind(r.Incident)
 	}
 	f.w.SetPath(f.key(), path)
