@@ -34,6 +34,8 @@ var families = []struct {
 	{Tests, testFacts},
 	{Origin, originFacts},
 	{Time, timeFacts},
+	{Path, pathFacts},
+	{Shell, shellFacts},
 }
 
 // Families lists the names of the families.
@@ -55,6 +57,8 @@ type Call struct {
 	// Tools is the registry, for what a plan's steps name.
 	Tools func(name string) (engine.Tool, bool)
 	Now   int64 // whole seconds since the epoch, UTC
+
+	script *script // what its commands would run, once it is known
 }
 
 // Unknown is something that could not be determined: where, and a stable code.
@@ -75,11 +79,13 @@ func (u Unknown) String() string {
 // Detector computes the facts that a bundle reads. It is immutable and safe for
 // concurrent use.
 type Detector struct {
-	scope   Scope
-	need    []Family
-	tests   collection
-	windows map[string]window
-	scanner func() (*scanner, error) // loads on first use
+	scope    Scope
+	need     []Family
+	tests    collection
+	windows  map[string]window
+	scanner  func() (*scanner, error) // loads on first use
+	paths    []globList
+	commands []commandList
 }
 
 // New makes a detector of the needed families over a bundle's scope. Every
@@ -92,6 +98,10 @@ func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
 	problems = append(problems, more...)
 	d.tests, more = collects(scope.Tests)
 	problems = append(problems, more...)
+	d.paths, more = compileLists(scope.Paths)
+	problems = append(problems, more...)
+	d.commands, more = compilePatterns(scope.Commands)
+	problems = append(problems, more...)
 	return d, problems
 }
 
@@ -102,6 +112,9 @@ func (d *Detector) Needed() bool { return len(d.need) > 0 }
 // out of time is unknown. Equal calls in equal worlds give equal facts.
 func (d *Detector) Facts(ctx context.Context, c *Call, w World) (facts map[string]any, unknown []string) {
 	facts = map[string]any{}
+	call := *c
+	call.script = nil
+	c = &call
 	for _, f := range families {
 		if !slices.Contains(d.need, f.name) {
 			continue

@@ -10,4 +10,69 @@
 // reads it applies and a gate which reads it is Unknown. What was found all the
 // same is in the family's `seen`, for rules that deny. Facts are recorded with
 // the decision, so a replay needs no disk.
+//
+// # Path
+//
+// `path.paths` has an element for every path that a call names: arguments of
+// kind path, delete, from and to, and what the commands of arguments of kind
+// command read, write, delete or run, redirections included. It says nothing of
+// what a program does beyond the words of its line: such a command has the
+// effect execute.
+//
+//	argument      JSON pointer into the arguments; of the whole command
+//	declared      as written, quotes and escapes of a shell removed
+//	access        read, write, delete or execute
+//	resolved      absolute and clean; every link followed as the kernel does it,
+//	              as far as the path exists. A deletion means a last link itself
+//	exists        whether there is such a file
+//	inside, root  whether it is in a root of the scope, and in which one; with no
+//	              roots nothing is inside
+//	lists         for allowing: lists with a glob that matches `resolved` as it
+//	              is spelled
+//	lists_folded  for restricting: `lists`, and those that match in another case
+//	              or composition, or match any name that led here: the declared
+//	              one, a link on the way, a reading with backslashes as
+//	              separators, without trailing dots or a stream; or that match a
+//	              folder it is in
+//	lists_under   for restricting what takes a whole folder: lists that can match
+//	              it or something below it
+//	problems      what makes the name doubtful: alternate_stream, backslash,
+//	              format_character, process_path, short_name,
+//	              trailing_dot_or_space, variable
+//
+// An element of `seen` that could not be resolved has the code as a problem and
+// nothing after `access` but problems.
+//
+// A relative glob is below each root, or below the working directory where there
+// are no roots; restricting, below both. `src/**` is the top folder only, a
+// plain folder or a trailing separator is the folder and all that is in it, `~/`
+// is the home. A link below a root does not widen an allowing list.
+//
+// # Shell
+//
+// `shell.commands` has an element for every command that a line would run, of
+// lists, pipes, substitutions, functions, wrappers and the text of inner shells;
+// a wrapper is one itself, unless the scope says that it passes through. A
+// redirection of a group is an element without words.
+//
+//	argument      JSON pointer into the arguments
+//	program       as named; ./sed is not sed
+//	words, text   the program and its arguments, quotes and escapes removed, and
+//	              the same joined; a word that is known only when the line runs
+//	              is as written
+//	via           the wrappers that run it, outermost first
+//	builtin       whether a shell runs it by itself
+//	known         whether its effects are known
+//	effects       read, write, delete, network, execute (it runs other code)
+//	lists         for allowing: lists with a pattern that it matches word by word
+//	lists_folded  for restricting: those that it may match however its program is
+//	              qualified, its options are split, ordered or abbreviated, and
+//	              its open words turn out
+//	problems      alias, changes_directory, code_undetermined, environment,
+//	              format_character, function, git_config, inline_code,
+//	              network_redirect, option_runs_program, path_qualified,
+//	              privilege, program_undetermined, undetermined_word
+//
+// A command pattern is words; a star at its end is any further words or none, a
+// star elsewhere any text in a word.
 package signals

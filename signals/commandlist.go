@@ -1,0 +1,223 @@
+package signals
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// commandPattern is one entry of a scope's command list, by word. Of a star within a
+// word any text is meant, of a star at the end any further words, or none.
+type commandPattern struct {
+	words []string
+	open  bool // ends in a star of its own
+	// for restricting: the words that are options, and the others
+	flags    []string
+	operands []string
+}
+
+// commandList is a named list.
+type commandList struct {
+	name     string
+	patterns []commandPattern
+}
+
+// compilePatterns compiles the command lists of a scope, by name.
+func compilePatterns(lists map[string][]string) (out []commandList, problems []ScopeProblem) {
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		l := commandList{name: name}
+		for i, text := range lists[name] {
+			p, message, hint := compilePattern(text)
+			if message != "" {
+				problems = append(problems, ScopeProblem{Path: []string{"commands", name, strconv.Itoa(i)}, Message: message, Hint: hint})
+				continue
+			}
+			l.patterns = append(l.patterns, p)
+		}
+		out = append(out, l)
+	}
+	return out, problems
+}
+
+func compilePattern(text string) (p commandPattern, message, hint string) {
+	words := strings.Fields(text)
+	switch {
+	case len(words) == 0:
+		return p, "the command pattern is empty", "* is every command"
+	case unreadable(text) != "":
+		return p, "the command pattern holds a control character or is not UTF-8", ""
+	case strings.ContainsAny(text, "|;&<>`\"'\\") || strings.Contains(text, "$("):
+		return p, "a command pattern names one command, word by word", "list each command of a line by itself, without quotes"
+	}
+	if words[len(words)-1] == "*" {
+		p.open, words = true, words[:len(words)-1]
+	}
+	p.words = words
+	if len(words) > 0 {
+		for _, w := range words[1:] {
+			if strings.HasPrefix(w, "-") && w != "-" {
+				p.flags = append(p.flags, flags(path.Base(words[0]), w)...)
+			} else {
+				p.operands = append(p.operands, fold(w))
+			}
+		}
+	}
+	return p, "", ""
+}
+
+// exact reports that a command is what a pattern allows, word by word.
+func (p commandPattern) exact(words []shellWord) bool {
+	if len(words) < len(p.words) || !p.open && len(words) > len(p.words) {
+		return false
+	}
+	for i, w := range p.words {
+		if words[i].open || !star(w, words[i].text) {
+			return false
+		}
+	}
+	return len(words) > 0 && !words[0].open
+}
+
+// folded reports that a command may be what a pattern forbids: whatever way its
+// program is named, its options are written or ordered, or its open words turn
+// out.
+func (p commandPattern) folded(words []shellWord) bool {
+	if len(words) == 0 {
+		return false
+	}
+	if len(p.words) == 0 || words[0].open {
+		return true
+	}
+	program := fold(words[0].text)
+	want := fold(p.words[0])
+	if !star(want, program) && !star(want, path.Base(program)) {
+		return false
+	}
+	var have []string
+	var operands []operand
+	name, ended, many, maybe := path.Base(program), false, false, false
+	for _, w := range words[1:] {
+		switch {
+		case w.open:
+			many = many || w.many
+			operands = append(operands, operand{open: true})
+			maybe = false
+		case !ended && w.text == "--":
+			ended, maybe = true, false
+		case !ended && strings.HasPrefix(w.text, "-") && w.text != "-":
+			have = append(have, flags(name, w.text)...)
+			maybe = !strings.Contains(w.text, "=")
+		default:
+			operands = append(operands, operand{text: fold(w.text), maybe: maybe})
+			maybe = false
+		}
+	}
+	open := slices.ContainsFunc(operands, func(o operand) bool { return o.open })
+	for _, f := range p.flags {
+		if !open && !slices.ContainsFunc(have, func(h string) bool { return star(f, h) || abbreviates(h, f) }) {
+			return false
+		}
+	}
+	return meets(p.operands, operands, many)
+}
+
+// operand is a word that is no option; maybe, if it may be an option's value.
+type operand struct {
+	text        string
+	open, maybe bool
+}
+
+// meets reports that the operands of a pattern begin a command's operands, where
+// values of options may be passed over. Operands after them do not lift a
+// restriction.
+func meets(want []string, have []operand, many bool) bool {
+	if len(want) == 0 {
+		return true
+	}
+	if len(have) == 0 {
+		return false
+	}
+	o := have[0]
+	if o.open && many {
+		return true
+	}
+	if (o.open || star(want[0], o.text)) && meets(want[1:], have[1:], many) {
+		return true
+	}
+	return o.maybe && meets(want, have[1:], many)
+}
+
+// flags are the options in one word: a cluster of letters is one each, a value
+// is cut off, and a long name that has a letter is that letter.
+func flags(program, w string) (out []string) {
+	name, _, _ := strings.Cut(w, "=")
+	if strings.HasPrefix(name, "--") || strings.Contains(name, "*") {
+		if s := letter(program, name); s != "" {
+			name = s
+		}
+		return []string{name}
+	}
+	if singleDash(program) {
+		return []string{name}
+	}
+	for _, r := range name[1:] {
+		f := "-" + string(r)
+		if f == "-R" && letter(program, "--recursive") != "" {
+			f = "-r"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// letter is the letter of a long option that most programs share.
+func letter(program, name string) string {
+	switch name {
+	case "--force":
+		return "-f"
+	case "--recursive":
+		return "-r"
+	case "--all":
+		return "-a"
+	case "--quiet", "--silent":
+		return "-q"
+	case "--delete":
+		if program == "git" {
+			return "-d"
+		}
+	}
+	return ""
+}
+
+// singleDash reports programs whose options have long names after one dash.
+func singleDash(program string) bool {
+	return slices.Contains([]string{"find", "java", "go", "terraform", "openssl"}, program)
+}
+
+// abbreviates reports that an option is short for a longer one.
+func abbreviates(have, want string) bool {
+	return len(have) > 3 && strings.HasPrefix(have, "--") && strings.HasPrefix(want, have)
+}
+
+// star matches text with a pattern in which a star is any text.
+func star(pattern, s string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == s
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, p := range parts[1 : len(parts)-1] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return true
+}

@@ -1,0 +1,266 @@
+package signals
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conjunct-project/conjunct/action"
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// files is a file system in memory: a name that ends in a slash is a folder, a
+// value a link's target.
+type files map[string]string
+
+type fileInfo struct {
+	name string
+	mode fs.FileMode
+}
+
+func (i fileInfo) Name() string       { return i.name }
+func (i fileInfo) Size() int64        { return 0 }
+func (i fileInfo) Mode() fs.FileMode  { return i.mode }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
+func (i fileInfo) Sys() any           { return nil }
+
+func (f files) Lstat(name string) (fs.FileInfo, error) {
+	if target, ok := f[name]; ok {
+		switch target {
+		case "":
+			return fileInfo{path.Base(name), 0o644}, nil
+		case "!":
+			return nil, fs.ErrPermission
+		}
+		return fileInfo{path.Base(name), fs.ModeSymlink | 0o777}, nil
+	}
+	for n := range f {
+		if strings.HasPrefix(n, strings.TrimSuffix(name, "/")+"/") {
+			return fileInfo{path.Base(name), fs.ModeDir | 0o755}, nil
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (f files) Readlink(name string) (string, error) {
+	if f[name] == "" {
+		return "", fs.ErrInvalid
+	}
+	return f[name], nil
+}
+
+func (files) ReadFile(string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
+
+// testCase is one line of a data file: a call, the world it is made in, and what
+// facts say of it.
+type testCase struct {
+	Name     string
+	Line     any      // a command line, or a list of words
+	Path     string   // or a path
+	Access   string   // its access: read, write, delete
+	Files    files    // the file system; a folder /w/app is always there
+	Dir      string   // working directory, /w/app
+	Home     string   // home, /home/u
+	Roots    []string // /w/app
+	Lists    map[string][]string
+	Patterns map[string][]string
+	Wrappers []string
+
+	Commands []string // text of every command, with via in front
+	Effects  []string // of each command
+	On       []string // of each command: lists | lists_folded
+	Problems []string // of each command
+	Known    []bool
+	Paths    []string // access, resolved, [problems]
+	Inside   []bool
+	Listed   []string // of each path: lists | lists_folded | lists_under
+	Unknown  []string // codes
+}
+
+func (c *testCase) call() (*Detector, *Call, World, []ScopeProblem) {
+	if c.Dir == "" {
+		c.Dir = "/w/app"
+	}
+	if c.Home == "" {
+		c.Home = "/home/u"
+	}
+	if c.Roots == nil {
+		c.Roots = []string{"/w/app"}
+	}
+	f := files{"/w/app/": "", "/home/u/": "", "/tmp/": "", "/etc/": ""}
+	for k, v := range c.Files {
+		f[k] = v
+	}
+	tool := engine.Tool{Name: "t", Arguments: map[string]engine.Argument{}, Effect: engine.Write}
+	args := map[string]any{}
+	if c.Line != nil {
+		tool.Arguments["command"] = engine.Argument{Kind: engine.CommandKind}
+		args["command"] = c.Line
+	}
+	if c.Path != "" {
+		a := engine.Argument{Kind: engine.PathKind}
+		switch c.Access {
+		case "delete":
+			a.Kind = engine.DeleteKind
+		case "read":
+			tool.Effect = engine.Read
+		}
+		tool.Arguments["path"] = a
+		args["path"] = c.Path
+	}
+	d, problems := New(Scope{Roots: c.Roots, Paths: c.Lists, Commands: c.Patterns, Wrappers: c.Wrappers}, []Family{Path, Shell})
+	return d, &Call{Action: engine.Action{Tool: "t", Arguments: args}, Tool: tool, Declared: true}, World{Files: f, Dir: c.Dir, Home: c.Home}, problems
+}
+
+func strs(v any) string {
+	var out []string
+	for _, e := range v.([]any) {
+		out = append(out, e.(string))
+	}
+	return strings.Join(out, " ")
+}
+
+// observed fills in what facts say, in the form of a case.
+func (c testCase) observed(t *testing.T) testCase {
+	t.Helper()
+	d, call, w, problems := c.call()
+	if len(problems) > 0 {
+		t.Fatalf("scope: %v", problems)
+	}
+	facts, unknown := d.Facts(context.Background(), call, w)
+	c.Commands, c.Effects, c.On, c.Problems, c.Known = []string{}, []string{}, []string{}, []string{}, []bool{}
+	c.Paths, c.Inside, c.Listed, c.Unknown = []string{}, []bool{}, []string{}, []string{}
+	for _, u := range unknown {
+		family, rest, _ := strings.Cut(u, ": ")
+		code, _, _ := strings.Cut(rest, " at ")
+		if _, ok := facts[family].(map[string]any)[map[string]string{"path": "paths", "shell": "commands"}[family]]; ok {
+			t.Errorf("%s is unknown and its list is there all the same", u)
+		}
+		if !slices.Contains(c.Unknown, code) {
+			c.Unknown = append(c.Unknown, code)
+		}
+	}
+	slices.Sort(c.Unknown)
+	for _, e := range facts["shell"].(map[string]any)["seen"].([]any) {
+		m := e.(map[string]any)
+		text := m["text"].(string)
+		if via := strs(m["via"]); via != "" {
+			text = via + ": " + text
+		}
+		c.Commands = append(c.Commands, text)
+		c.Effects = append(c.Effects, strs(m["effects"]))
+		c.On = append(c.On, strs(m["lists"])+"|"+strs(m["lists_folded"]))
+		c.Problems = append(c.Problems, strs(m["problems"]))
+		c.Known = append(c.Known, m["known"].(bool))
+	}
+	for _, e := range facts["path"].(map[string]any)["seen"].([]any) {
+		m := e.(map[string]any)
+		resolved, _ := m["resolved"].(string)
+		text := m["access"].(string) + " " + resolved
+		if p := strs(m["problems"]); p != "" {
+			text += " [" + p + "]"
+		}
+		c.Paths = append(c.Paths, text)
+		if inside, ok := m["inside"].(bool); ok {
+			c.Inside = append(c.Inside, inside)
+			c.Listed = append(c.Listed, strs(m["lists"])+"|"+strs(m["lists_folded"])+"|"+strs(m["lists_under"]))
+		} else {
+			c.Inside = append(c.Inside, false)
+			c.Listed = append(c.Listed, "")
+		}
+	}
+	return c
+}
+
+func readCases(t testing.TB, name string) (out []testCase) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 || lines.Bytes()[0] == '#' {
+			continue
+		}
+		var c testCase
+		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&c); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, lines.Bytes())
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// TestFactsData holds facts to what data files expect of calls; a field that a
+// case leaves out is not looked at.
+func TestFactsData(t *testing.T) {
+	for _, name := range []string{"testdata/shell.jsonl", "testdata/paths.jsonl"} {
+		cases := readCases(t, name)
+		if len(cases) < 40 {
+			t.Fatalf("%s: only %d cases", name, len(cases))
+		}
+		for _, c := range cases {
+			label := c.Name
+			if label == "" {
+				label = strings.TrimSpace(c.Path + " " + toJSON(c.Line))
+			}
+			t.Run(label, func(t *testing.T) {
+				got := c.observed(t)
+				canonical(t, c)
+				checked := 0
+				check := func(what string, want, got any, given bool) {
+					if given {
+						checked++
+						if toJSON(want) != toJSON(got) {
+							t.Errorf("%s: got %s, want %s", what, toJSON(got), toJSON(want))
+						}
+					}
+				}
+				check("commands", c.Commands, got.Commands, c.Commands != nil)
+				check("effects", c.Effects, got.Effects, c.Effects != nil)
+				check("on", c.On, got.On, c.On != nil)
+				check("problems", c.Problems, got.Problems, c.Problems != nil)
+				check("known", c.Known, got.Known, c.Known != nil)
+				check("paths", c.Paths, got.Paths, c.Paths != nil)
+				check("inside", c.Inside, got.Inside, c.Inside != nil)
+				check("listed", c.Listed, got.Listed, c.Listed != nil)
+				// What is not said to be unknown is determined.
+				check("unknown", append([]string{}, c.Unknown...), append([]string{}, got.Unknown...), true)
+				if checked < 2 && len(c.Unknown) == 0 {
+					t.Error("the case expects nothing")
+				}
+			})
+		}
+	}
+}
+
+func toJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// canonical holds every fact to a form that the journal can store.
+func canonical(t *testing.T, c testCase) {
+	t.Helper()
+	d, call, w, _ := c.call()
+	facts, _ := d.Facts(context.Background(), call, w)
+	if _, err := action.CanonicalValue(facts); err != nil {
+		t.Errorf("the facts have no canonical form: %v", err)
+	}
+}

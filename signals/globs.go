@@ -1,0 +1,361 @@
+package signals
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// glob is one pattern of a scope's path list: a folder to start from, and what
+// below it is meant.
+type glob struct {
+	start  anchor
+	base   string // literal folders that the pattern begins with; absolute for anchored ones
+	rest   string // the pattern below base; empty: base itself
+	folded string // rest in the form for restricting
+	tree   bool   // everything below a match belongs to it, for allowing too
+}
+
+// anchor is where a glob starts.
+type anchor uint8
+
+const (
+	anchorRoots anchor = iota // below each root, or the working directory
+	anchorTop                 // absolute
+	anchorHome                // below the home directory
+)
+
+// globList is a named list.
+type globList struct {
+	name  string
+	globs []glob
+}
+
+// compileLists compiles the path lists of a scope, by name.
+func compileLists(lists map[string][]string) (out []globList, problems []ScopeProblem) {
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		l := globList{name: name}
+		for i, text := range lists[name] {
+			g, message, hint := compileGlob(text)
+			if message != "" {
+				problems = append(problems, ScopeProblem{Path: []string{"paths", name, strconv.Itoa(i)}, Message: message, Hint: hint})
+				continue
+			}
+			l.globs = append(l.globs, g)
+		}
+		out = append(out, l)
+	}
+	return out, problems
+}
+
+func compileGlob(text string) (g glob, message, hint string) {
+	name := text
+	switch {
+	case text == "":
+		return g, "the glob is empty", "** is everything below a root"
+	case unreadable(text) != "":
+		return g, "the glob holds a control character or is not UTF-8", ""
+	case len(text) > maxPath:
+		return g, "the glob is longer than " + strconv.Itoa(maxPath) + " bytes", ""
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		g.start, name = anchorHome, strings.TrimPrefix(text[1:], "/")
+	case strings.HasPrefix(text, "~"):
+		return g, "the home of another user cannot be known", "write the folder in full"
+	case strings.HasPrefix(text, "/"):
+		g.start = anchorTop
+	}
+	if slices.Contains(strings.Split(name, "/"), "..") {
+		return g, "a glob does not climb", "write the folder in full"
+	}
+	name, g.tree = tidy(name, strings.HasSuffix(name, "/") || name == "")
+	if !doublestar.ValidatePattern(name) {
+		return g, "the glob cannot be read", "close every [ and {, and end no glob with a backslash"
+	}
+	g.base, g.rest = literalBase(name)
+	g.tree = g.tree || !strings.ContainsAny(path.Base(g.rest), `*?[{\`)
+	g.folded = fold(g.rest)
+	return g, "", ""
+}
+
+// tidy removes what says nothing in a glob: `.` components and doubled or
+// trailing separators. A trailing one says that a folder is meant.
+func tidy(name string, folder bool) (string, bool) {
+	var out []string
+	for _, c := range strings.Split(name, "/") {
+		if c != "" && c != "." {
+			out = append(out, c)
+		}
+	}
+	s := strings.Join(out, "/")
+	if strings.HasPrefix(name, "/") {
+		s = "/" + s
+	}
+	return s, folder || s == "" || s == "/"
+}
+
+// literalBase takes the literal folders off the front of a glob.
+func literalBase(name string) (base, rest string) {
+	if !strings.ContainsAny(name, `*?[{\`) {
+		return name, ""
+	}
+	base, rest = doublestar.SplitPattern(name)
+	if base == "." {
+		base = ""
+	}
+	return base, rest
+}
+
+// matcher matches the lists against the places of one call. Literal beginnings
+// of globs are resolved like any path, so that a list names the folder and not
+// one spelling of it.
+type matcher struct {
+	tree  *tree
+	roots []root
+	lists []globList
+	bases map[baseKey]baseNames
+}
+
+// root is a directory that a task may work in.
+type root struct {
+	name  string // absolute, as declared
+	place place
+}
+
+type baseKey struct {
+	start anchor
+	base  string
+}
+
+// baseNames are the folders that a glob starts from.
+type baseNames struct {
+	exact  []string // for allowing
+	folded []string // for restricting: these and more
+}
+
+func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
+	m := &matcher{tree: t, lists: lists, bases: map[baseKey]baseNames{}}
+	for _, name := range scope.Roots {
+		r := root{name: name, place: t.resolve(name, true)}
+		if r.place.unknown == "" && !r.place.exists {
+			r.place.unknown = "root_missing"
+		}
+		if full, unknown := t.home(t.world.Dir, name); unknown == "" {
+			if !path.IsAbs(full) {
+				full = t.world.Dir + "/" + full
+			}
+			r.name = path.Clean(full)
+		}
+		m.roots = append(m.roots, r)
+	}
+	return m
+}
+
+// within is the deepest root that holds a place.
+func (m *matcher) within(name string) (string, bool) {
+	var in []string
+	for _, r := range m.roots {
+		if r.place.unknown == "" && below(r.place.resolved, name) {
+			in = append(in, r.place.resolved)
+		}
+	}
+	if len(in) == 0 {
+		return "", false
+	}
+	return slices.MaxFunc(in, func(a, b string) int { return cmp.Compare(len(a), len(b)) }), true
+}
+
+// below reports that a name is a folder or something in it, by component.
+func below(folder, name string) bool {
+	rest, ok := strings.CutPrefix(name, folder)
+	return ok && (rest == "" || rest[0] == '/' || folder == "/")
+}
+
+// listed says which lists a place is on. exact is for allowing: the place itself
+// in the spelling of the list. folded is for restricting: the place or any name
+// that led to it, in any case or composition. under is folded for what may be
+// inside a folder.
+func (m *matcher) listed(p place) (exact, folded, under []any) {
+	exact, folded, under = []any{}, []any{}, []any{}
+	names := make([]string, 0, len(p.forms)+1)
+	for _, f := range append([]string{p.resolved}, p.forms...) {
+		if f = fold(f); !slices.Contains(names, f) {
+			names = append(names, f)
+		}
+	}
+	for _, l := range m.lists {
+		onExact := slices.ContainsFunc(l.globs, func(g glob) bool { return m.exact(g, p.resolved) })
+		if onExact {
+			exact = append(exact, l.name)
+		}
+		if onExact || slices.ContainsFunc(l.globs, func(g glob) bool { return m.folded(g, names) }) {
+			folded = append(folded, l.name)
+		}
+		if p.folder && slices.ContainsFunc(l.globs, func(g glob) bool { return m.under(g, names) }) {
+			under = append(under, l.name)
+		}
+	}
+	return exact, folded, under
+}
+
+func (m *matcher) exact(g glob, name string) bool {
+	for _, base := range m.base(g).exact {
+		rest, ok := relative(base, name)
+		if ok && matches(g.rest, rest, g.tree) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) folded(g glob, names []string) bool {
+	for _, base := range m.base(g).folded {
+		for _, name := range names {
+			// What is in a denied folder is denied, however the folder was written.
+			if rest, ok := relative(base, name); ok && matches(g.folded, rest, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *matcher) under(g glob, names []string) bool {
+	for _, base := range m.base(g).folded {
+		for _, name := range names {
+			if below(name, base) {
+				return true
+			}
+			if rest, ok := relative(base, name); ok && leads(g.folded, rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// relative is a name below a folder; the folder itself is the empty name.
+func relative(folder, name string) (string, bool) {
+	if !below(folder, name) {
+		return "", false
+	}
+	return strings.TrimPrefix(name[len(folder):], "/"), true
+}
+
+// matches compares a name below a glob's base with the rest of the glob.
+func matches(pattern, name string, tree bool) bool {
+	if pattern == "" {
+		return tree || name == ""
+	}
+	if ok, err := doublestar.Match(pattern, name); ok && err == nil {
+		return true
+	}
+	if !tree {
+		return false
+	}
+	ok, err := doublestar.Match(pattern+"/**", name)
+	return ok && err == nil
+}
+
+// leads reports that something below a folder can match a pattern.
+func leads(pattern, folder string) bool {
+	if folder == "" {
+		return true
+	}
+	head, rest, more := strings.Cut(pattern, "/")
+	if head == "**" || strings.ContainsAny(head, "{}[") {
+		// A brace or bracket may hold a separator.
+		return true
+	}
+	first, deeper, _ := strings.Cut(folder, "/")
+	ok, err := doublestar.Match(head, first)
+	return (ok || err != nil) && (!more || leads(rest, deeper))
+}
+
+// base is where a glob starts in this world.
+func (m *matcher) base(g glob) baseNames {
+	key := baseKey{start: g.start, base: g.base}
+	if b, ok := m.bases[key]; ok {
+		return b
+	}
+	var b baseNames
+	switch g.start {
+	case anchorTop:
+		b.exact = m.rebased(g.base)
+	case anchorHome:
+		b.exact = m.belowHome(g.base)
+	default:
+		b.exact = m.belowRoots(g.base)
+		b.folded = append(b.folded, path.Join("/", m.tree.world.Dir, g.base))
+		for _, r := range m.roots {
+			b.folded = append(b.folded, path.Join(r.name, g.base))
+		}
+	}
+	b.folded = m.folds(append(b.folded, b.exact...))
+	m.bases[key] = b
+	return b
+}
+
+// rebased is an absolute folder as written and, where it is below a root that is
+// reached through a link, below what the root resolves to. Links below a root do
+// not widen a list.
+func (m *matcher) rebased(base string) []string {
+	out := []string{base}
+	for _, r := range m.roots {
+		if rest, ok := relative(r.name, base); ok && r.name != "" && r.place.unknown == "" {
+			out = append(out, path.Join(r.place.resolved, rest))
+		}
+	}
+	return out
+}
+
+func (m *matcher) belowHome(base string) []string {
+	home := m.tree.world.Home
+	if !path.IsAbs(home) {
+		return nil
+	}
+	out := []string{path.Join(home, base)}
+	if p := m.tree.resolveIn("", home, true); p.unknown == "" {
+		out = append(out, path.Join(p.resolved, base))
+	}
+	return out
+}
+
+func (m *matcher) belowRoots(base string) (out []string) {
+	for _, r := range m.roots {
+		if r.place.unknown == "" {
+			out = append(out, path.Join(r.place.resolved, base))
+		}
+	}
+	if len(m.roots) > 0 {
+		return out
+	}
+	if p := m.tree.resolveIn("", m.tree.world.Dir, true); p.unknown == "" {
+		out = append(out, path.Join(p.resolved, base))
+	}
+	return out
+}
+
+// folds adds what folders resolve to and folds them.
+func (m *matcher) folds(bases []string) (out []string) {
+	add := func(name string) {
+		if name = fold(name); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, b := range bases {
+		add(b)
+		p := m.tree.resolveIn("", b, true)
+		if p.unknown == "" {
+			add(p.resolved)
+		}
+		for _, f := range p.forms {
+			add(f)
+		}
+	}
+	return out
+}

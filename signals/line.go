@@ -1,0 +1,510 @@
+package signals
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Limits of one command argument. More is unknown.
+const (
+	maxLine     = 64 << 10 // bytes
+	maxCommands = 512
+	maxDepth    = 16      // lines within lines: sh -c, eval, ...
+	maxWords    = 1 << 20 // bytes of all words
+	maxSteps    = 10_000
+	maxDirs     = 8 // folders that a cd may have led to
+)
+
+// script is every command that the command arguments of a call would run.
+type script struct {
+	commands []*invocation
+	unknown  []Unknown
+	text     int // bytes of words so far
+	steps    int // statements read so far
+}
+
+// invocation is one command that would run.
+type invocation struct {
+	argument string
+	words    []shellWord // the program first
+	via      []string
+	builtin  bool
+	known    bool // its effects are known
+	effects  []string
+	problems []string
+	touches  []touch
+}
+
+func (c *invocation) program() string {
+	if len(c.words) == 0 || c.words[0].open {
+		return ""
+	}
+	return c.words[0].text
+}
+
+func (c *invocation) effect(names ...string) {
+	for _, n := range names {
+		if !slices.Contains(c.effects, n) {
+			c.effects = append(c.effects, n)
+		}
+	}
+}
+
+func (c *invocation) problem(names ...string) {
+	for _, n := range names {
+		if !slices.Contains(c.problems, n) {
+			c.problems = append(c.problems, n)
+		}
+	}
+}
+
+// dirs are the folders that a command may run in: a cd may have failed.
+type dirs struct {
+	names []string
+	open  bool // or in any other
+}
+
+// only is the folder, if there is one.
+func (d dirs) only() (string, bool) {
+	if d.open || len(d.names) != 1 {
+		return "", false
+	}
+	return d.names[0], true
+}
+
+func (d dirs) or(o dirs) dirs {
+	out := dirs{names: slices.Clone(d.names), open: d.open || o.open}
+	for _, n := range o.names {
+		if !slices.Contains(out.names, n) {
+			out.names = append(out.names, n)
+		}
+	}
+	if len(out.names) > maxDirs {
+		return dirs{open: true}
+	}
+	return out
+}
+
+// none reports code that no known run reaches.
+func (d dirs) none() bool { return !d.open && len(d.names) == 0 }
+
+// line reads one piece of shell text.
+type line struct {
+	detector *Detector
+	ctx      context.Context
+	world    World
+	out      *script
+	argument string
+	src      string
+	depth    int
+	via      []string
+	// names that the line gives a meaning of its own: functions.
+	functions map[string]bool
+	// rebound: the line changes what HOME is.
+	rebound bool
+	// stdin is the text that a command is given to read, where that is known.
+	stdin *shellWord
+}
+
+func (l *line) fail(code string) {
+	l.out.unknown = append(l.out.unknown, Unknown{Family: Shell, Code: code, Where: l.argument})
+}
+
+func (l *line) homeKnown() bool {
+	return !l.rebound && strings.HasPrefix(l.world.Home, "/")
+}
+
+// source is a node as written.
+func (l *line) source(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(l.src) || from > to {
+		return ""
+	}
+	return l.src[from:to]
+}
+
+// read reads shell text: every command in it that may run.
+func (l *line) read(src string, in dirs) (ok, failed dirs) {
+	l.src = src
+	switch code := unreadableLine(src); {
+	case len(src) > maxLine:
+		l.fail("too_large")
+		return in, in
+	case l.depth > maxDepth:
+		l.fail("too_deep")
+		return in, in
+	case code != "":
+		l.fail(code)
+		return in, in
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		l.fail("parse")
+		return in, in
+	}
+	l.rebound = l.rebound || rebinds(src, "HOME")
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
+			l.functions[f.Name.Value] = true
+		}
+		return true
+	})
+	if len(l.functions) > 0 && strings.Contains(src, "cd") {
+		// A function may change the folder wherever it is called.
+		in.open = true
+	}
+	return l.stmts(file.Stmts, in)
+}
+
+// unreadableLine is the code of text that shells, terminals and people read
+// differently.
+func unreadableLine(s string) string {
+	return unreadable(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// rebinds reports that text may set a variable: its name stands somewhere
+// without the sign that reads it.
+func rebinds(src, name string) bool {
+	for rest := src; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		at := len(src) - len(rest) + i
+		rest = rest[i+len(name):]
+		if rest != "" && nameByte(rest[0]) {
+			continue
+		}
+		if at == 0 || src[at-1] != '$' && src[at-1] != '{' && !nameByte(src[at-1]) {
+			return true
+		}
+	}
+}
+
+func nameByte(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+func (l *line) stmts(list []*syntax.Stmt, in dirs) (ok, failed dirs) {
+	ok, failed = in, in
+	for _, s := range list {
+		ok, failed = l.stmt(s, in)
+		in = ok.or(failed)
+	}
+	return ok, failed
+}
+
+// aside reads statements whose shell is another one: what they change is gone.
+func (l *line) aside(list []*syntax.Stmt, in dirs) {
+	stdin := l.stdin
+	l.stdin = nil
+	l.stmts(list, in)
+	l.stdin = stdin
+}
+
+// inside reads what runs within a node that is no command itself.
+func (l *line) inside(n syntax.Node, in dirs) { l.within(n, in, false) }
+
+// number reads what runs within a node that is evaluated as a number, and with
+// it the text of variables and quotes.
+func (l *line) number(n syntax.Node, in dirs) { l.within(n, in, true) }
+
+func (l *line) within(n syntax.Node, in dirs, number bool) {
+	if n == nil {
+		return
+	}
+	// A substitution is read where it is met; meeting it twice does no harm.
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			l.aside(n.Stmts, in)
+			return false
+		case *syntax.ProcSubst:
+			l.aside(n.Stmts, in)
+			return false
+		case *syntax.ParamExp:
+			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
+				// ${x@P} runs what it finds in the variable.
+				l.fail("hidden_substitution")
+			}
+			if n.Index != nil && !number {
+				l.number(n.Index, in)
+			}
+			if n.Slice != nil && !number {
+				l.number(n.Slice.Offset, in)
+				l.number(n.Slice.Length, in)
+			}
+		case *syntax.SglQuoted, *syntax.Lit:
+			if number && hidesSubstitution(l.source(n)) {
+				l.fail("hidden_substitution")
+			}
+		}
+		return true
+	})
+}
+
+// hidesSubstitution reports text that runs a command where it is evaluated as a
+// number: a[$(x)].
+func hidesSubstitution(s string) bool {
+	return strings.Contains(s, "[") && (strings.Contains(s, "$(") || strings.Contains(s, "`"))
+}
+
+func (l *line) stmt(s *syntax.Stmt, in dirs) (ok, failed dirs) {
+	if l.ctx.Err() != nil {
+		l.fail("timeout")
+		return in, in
+	}
+	if l.out.steps++; l.out.steps > maxSteps {
+		if l.out.steps == maxSteps+1 {
+			l.fail("too_large")
+		}
+		return in, in
+	}
+	if in.none() {
+		// Nothing said so far lets it run; what was not foreseen may.
+		in = dirs{open: true}
+	}
+	was := l.stdin
+	r := l.redirects(s.Redirs, in)
+	if r.stdin != nil {
+		l.stdin = r.stdin
+	}
+	first := len(l.out.commands)
+	ok, failed = l.cmd(s.Cmd, in, r)
+	l.stdin = was
+	if _, simple := s.Cmd.(*syntax.CallExpr); !simple && !r.empty() {
+		for _, c := range l.out.commands[first:] {
+			r.effects(c)
+		}
+		l.redirection(s, r)
+	}
+	if s.Negated {
+		ok, failed = failed, ok
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		return in, in
+	}
+	return ok, failed
+}
+
+// cmd reads a command of any form and says where the next one may run, after its
+// success and after its failure.
+func (l *line) cmd(c syntax.Command, in dirs, r redirects) (ok, failed dirs) {
+	switch c := c.(type) {
+	case nil:
+		return in, in
+	case *syntax.CallExpr:
+		return l.callExpr(c, in, r)
+	case *syntax.Block:
+		return l.stmts(c.Stmts, in)
+	case *syntax.Subshell:
+		l.stmts(c.Stmts, in)
+		return in, in
+	case *syntax.BinaryCmd:
+		return l.binary(c, in)
+	case *syntax.IfClause:
+		return l.ifClause(c, in)
+	case *syntax.WhileClause:
+		return l.loop(in, func(in dirs) dirs {
+			ok, failed := l.stmts(c.Cond, in)
+			a, b := l.stmts(c.Do, ok.or(failed))
+			return ok.or(failed).or(a).or(b)
+		})
+	case *syntax.ForClause:
+		return l.forClause(c, in)
+	case *syntax.CaseClause:
+		l.word(c.Word, in)
+		out := in
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				l.word(p, in)
+			}
+			ok, failed := l.stmts(item.Stmts, out)
+			out = out.or(ok).or(failed)
+		}
+		return out, out
+	case *syntax.FuncDecl:
+		l.stmt(c.Body, dirs{open: true})
+		return in, in
+	case *syntax.TimeClause:
+		if c.Stmt == nil {
+			return in, in
+		}
+		return l.stmt(c.Stmt, in)
+	case *syntax.CoprocClause:
+		l.stmt(c.Stmt, in)
+		return in, in
+	case *syntax.DeclClause:
+		l.declare(c, in, r)
+		return in, in
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		l.number(c, in)
+		return in, in
+	}
+	l.fail("unsupported")
+	return in, in
+}
+
+func (l *line) binary(c *syntax.BinaryCmd, in dirs) (ok, failed dirs) {
+	switch c.Op {
+	case syntax.AndStmt:
+		okX, failedX := l.stmt(c.X, in)
+		ok, failed = l.stmt(c.Y, okX)
+		return ok, failed.or(failedX)
+	case syntax.OrStmt:
+		okX, failedX := l.stmt(c.X, in)
+		ok, failed = l.stmt(c.Y, failedX)
+		return ok.or(okX), failed
+	}
+	// The parts of a pipe run in shells of their own, the last one perhaps not.
+	l.stmt(c.X, in)
+	piped := l.stdin
+	l.stdin = &shellWord{open: true, many: true}
+	ok, failed = l.stmt(c.Y, in)
+	l.stdin = piped
+	out := in.or(ok).or(failed)
+	return out, out
+}
+
+func (l *line) ifClause(c *syntax.IfClause, in dirs) (ok, failed dirs) {
+	yes, no := in, in
+	if len(c.Cond) > 0 {
+		yes, no = l.stmts(c.Cond, in)
+	}
+	ok, failed = l.stmts(c.Then, yes)
+	out := ok.or(failed)
+	if c.Else != nil {
+		ok, failed = l.ifClause(c.Else, no)
+		out = out.or(ok).or(failed)
+	} else if len(c.Cond) > 0 {
+		out = out.or(no)
+	}
+	return out, out
+}
+
+// loop reads a body that runs any number of times: once, and once more if it may
+// have changed the folder.
+func (l *line) loop(in dirs, body func(dirs) dirs) (ok, failed dirs) {
+	n, u := len(l.out.commands), len(l.out.unknown)
+	out := in.or(body(in))
+	if len(out.names) != len(in.names) || out.open != in.open {
+		l.out.commands, l.out.unknown = l.out.commands[:n], l.out.unknown[:u]
+		out = dirs{open: true}
+		body(out)
+	}
+	return out, out
+}
+
+func (l *line) forClause(c *syntax.ForClause, in dirs) (ok, failed dirs) {
+	switch loop := c.Loop.(type) {
+	case *syntax.WordIter:
+		l.words(loop.Items, in)
+		if sensitive(loop.Name.Value) {
+			l.fail("environment")
+		}
+	default:
+		l.number(loop, in)
+	}
+	return l.loop(in, func(in dirs) dirs {
+		ok, failed := l.stmts(c.Do, in)
+		return ok.or(failed)
+	})
+}
+
+// callExpr reads a simple command.
+func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed dirs) {
+	var settings []string
+	for _, a := range c.Assigns {
+		settings = append(settings, l.assign(a, in)...)
+	}
+	words := l.words(c.Args, in)
+	if len(words) == 0 {
+		if len(settings) > 0 || !r.empty() {
+			bare := l.add(&invocation{builtin: true, known: true})
+			bare.problem(settings...)
+			r.apply(bare)
+		}
+		return in, in
+	}
+	return l.run(words, in, r, settings)
+}
+
+// assign reads an assignment and says what is wrong with it.
+func (l *line) assign(a *syntax.Assign, in dirs) (problems []string) {
+	if a.Value != nil {
+		if w := l.assigned(a.Value, in); hidesSubstitution(w.text) {
+			l.fail("hidden_substitution")
+		}
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				l.number(e.Index, in)
+			}
+			if e.Value != nil {
+				l.word(e.Value, in)
+			}
+		}
+	}
+	if a.Index != nil {
+		l.number(a.Index, in)
+	}
+	if a.Name != nil && sensitive(a.Name.Value) {
+		problems = append(problems, "environment")
+	}
+	return problems
+}
+
+// declare reads export, declare, local and their like.
+func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
+	cmd := &invocation{builtin: true, known: true, words: []shellWord{{text: c.Variant.Value}}}
+	for _, a := range c.Args {
+		cmd.problem(l.assign(a, in)...)
+		w := shellWord{text: l.source(a)}
+		if a.Naked && a.Value != nil {
+			w = l.word(a.Value, in)
+			if name, _, set := strings.Cut(w.text, "="); w.open || set && sensitive(name) {
+				cmd.problem("environment")
+			}
+			if hidesSubstitution(w.text) {
+				l.fail("hidden_substitution")
+			}
+		} else if a.Value != nil && a.Index == nil {
+			v := l.assigned(a.Value, in)
+			w = shellWord{text: a.Name.Value + "=" + v.text, open: v.open}
+		}
+		cmd.words = append(cmd.words, w)
+	}
+	r.apply(l.add(cmd))
+}
+
+// add notes a command that may run.
+func (l *line) add(c *invocation) *invocation {
+	c.argument, c.via = l.argument, slices.Clone(l.via)
+	for _, w := range c.words {
+		l.out.text += len(w.text)
+		if strings.ContainsFunc(w.text, invisible) {
+			c.problem("format_character")
+		}
+		if w.open {
+			c.problem("undetermined_word")
+		}
+	}
+	switch {
+	case len(l.out.commands) >= maxCommands || l.out.text > maxWords:
+		if len(l.out.commands) == maxCommands || l.out.text > maxWords {
+			l.fail("too_large")
+		}
+		return c
+	}
+	l.out.commands = append(l.out.commands, c)
+	return c
+}

@@ -1,0 +1,218 @@
+package signals
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// maxTouches is how many paths one call may name. More is unknown.
+const maxTouches = 4096
+
+// access is what a call does with a path.
+type access string
+
+const (
+	read    access = "read"
+	write   access = "write"
+	remove  access = "delete"
+	execute access = "execute"
+)
+
+// touch is one path that a call names, before it is resolved.
+type touch struct {
+	argument string // JSON pointer into the arguments
+	declared string
+	access   access
+	dir      string // where a relative path starts
+	// literal keeps a leading tilde: a shell has put the home where it means it.
+	literal  bool
+	problems []string
+	unknown  string // code of why the path cannot be known
+	guessed  bool   // nobody says that the word is a path
+}
+
+// pathFacts computes the family path.
+func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
+	t := newTree(w)
+	m := newMatcher(t, d.scope, d.paths)
+	unknown := m.unresolved()
+	touches, missing := d.touches(ctx, c, t, m)
+	unknown = append(unknown, missing...)
+	seen := []any{}
+	done := map[touchKey]bool{}
+	for i, one := range touches {
+		if i == maxTouches {
+			unknown = append(unknown, Unknown{Family: Path, Code: "too_large"})
+			break
+		}
+		if ctx.Err() != nil {
+			unknown = append(unknown, Unknown{Family: Path, Code: "timeout"})
+			break
+		}
+		if key := one.key(); done[key] {
+			continue
+		} else {
+			done[key] = true
+		}
+		fact, code := m.fact(one)
+		if code != "" {
+			unknown = append(unknown, Unknown{Family: Path, Code: code, Where: one.argument})
+		}
+		if fact != nil {
+			seen = append(seen, fact)
+		}
+	}
+	facts := map[string]any{"seen": seen}
+	if len(unknown) == 0 {
+		facts["paths"] = seen
+	}
+	return facts, unknown
+}
+
+type touchKey struct {
+	argument, declared, dir, unknown string
+	access                           access
+}
+
+func (t touch) key() touchKey { return touchKey{t.argument, t.declared, t.dir, t.unknown, t.access} }
+
+// unresolved says what of the scope has no place in this world. A list that
+// cannot be looked up restricts nothing, so everything is unknown then.
+func (m *matcher) unresolved() (out []Unknown) {
+	for i, r := range m.roots {
+		if r.place.unknown != "" {
+			out = append(out, Unknown{Family: Path, Code: r.place.unknown, Where: "scope.roots." + strconv.Itoa(i)})
+		}
+	}
+	for _, l := range m.lists {
+		if slices.ContainsFunc(l.globs, func(g glob) bool { return len(m.base(g).folded) == 0 }) {
+			out = append(out, Unknown{Family: Path, Code: "home_unknown", Where: "scope.paths." + l.name})
+		}
+	}
+	return out
+}
+
+// touches lists every path that a call's arguments name.
+func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (out []touch, unknown []Unknown) {
+	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+		v, ok := c.Action.Arguments[name]
+		if !ok {
+			continue
+		}
+		a, isPath := accessOf(c.Tool.Arguments[name].Kind, c.Tool.Effect)
+		if !isPath {
+			continue
+		}
+		pointer := engine.Pointer(name)
+		switch v := v.(type) {
+		case string:
+			out = append(out, touch{argument: pointer, declared: v, access: a, dir: t.world.Dir})
+		case []any:
+			for i, e := range v {
+				at := pointer + "/" + strconv.Itoa(i)
+				s, ok := e.(string)
+				if !ok {
+					unknown = append(unknown, Unknown{Family: Path, Code: "not_a_path", Where: at})
+					continue
+				}
+				out = append(out, touch{argument: at, declared: s, access: a, dir: t.world.Dir})
+			}
+		default:
+			unknown = append(unknown, Unknown{Family: Path, Code: "not_a_path", Where: pointer})
+		}
+	}
+	script := d.script(ctx, c, t.world)
+	for _, u := range script.unknown {
+		unknown = append(unknown, Unknown{Family: Path, Code: u.Code, Where: u.Where})
+	}
+	for _, command := range script.commands {
+		for _, one := range command.touches {
+			if !one.guessed || m.likely(one) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, unknown
+}
+
+func accessOf(k engine.ArgumentKind, e engine.Effect) (access, bool) {
+	switch k {
+	case engine.PathKind:
+		if e == engine.Read {
+			return read, true
+		}
+		return write, true
+	case engine.DeleteKind, engine.FromKind:
+		return remove, true
+	case engine.ToKind:
+		return write, true
+	}
+	return "", false
+}
+
+// place resolves one path.
+func (m *matcher) place(one touch) place {
+	if one.literal {
+		return m.tree.resolveIn(one.dir, one.declared, one.access != remove)
+	}
+	return m.tree.resolve(one.declared, one.access != remove)
+}
+
+// likely reports whether a word of a program that nobody knows names a path: it
+// looks like one, there is such a file, or a list speaks of it.
+func (m *matcher) likely(one touch) bool {
+	if one.unknown != "" || looksLikePath(one.declared) {
+		return true
+	}
+	p := m.place(one)
+	if p.unknown != "" || p.exists {
+		return true
+	}
+	_, folded, _ := m.listed(p)
+	return len(folded) > 0
+}
+
+// fact is what is known of one path, and the code of what is not.
+func (m *matcher) fact(one touch) (map[string]any, string) {
+	problems := slices.Clone(one.problems)
+	out := map[string]any{"argument": one.argument, "declared": validText(one.declared), "access": string(one.access)}
+	code := one.unknown
+	var p place
+	if code == "" {
+		p = m.place(one)
+		code = p.unknown
+	}
+	if code != "" {
+		out["problems"] = textList(append(problems, code))
+		return out, code
+	}
+	r, inside := m.within(p.resolved)
+	exact, folded, under := m.listed(p)
+	if one.guessed {
+		// A word that may be anything is not a doubtful path for holding a colon.
+		p.problems = slices.DeleteFunc(p.problems, func(s string) bool { return s == "alternate_stream" })
+	}
+	out["resolved"], out["exists"], out["inside"], out["root"] = p.resolved, p.exists, inside, r
+	out["lists"], out["lists_folded"], out["lists_under"] = exact, folded, under
+	out["problems"] = textList(append(problems, p.problems...))
+	if code = unreadable(p.resolved); code != "" {
+		// A link can lead to a name that no argument could have.
+		delete(out, "resolved")
+		out["problems"] = textList(append(problems, code))
+	}
+	return out, code
+}
+
+// textList is a sorted list of distinct texts as a fact.
+func textList(list []string) []any {
+	slices.Sort(list)
+	out := []any{}
+	for _, s := range slices.Compact(list) {
+		out = append(out, s)
+	}
+	return out
+}

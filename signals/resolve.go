@@ -1,0 +1,313 @@
+package signals
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Limits of one path. More is unknown.
+const (
+	maxPath  = 4096 // bytes, as the kernel has it
+	maxLinks = 40   // links followed, as the kernel has it
+)
+
+// place is what a path names once every link in it is followed.
+type place struct {
+	declared string
+	resolved string // absolute and clean; nothing in it is a link
+	exists   bool
+	// folder is false only for what exists and is no folder: nothing is below it.
+	folder bool
+	// forms are the other absolute names that led there: as declared, and as
+	// every link on the way has it. They restrict and never allow.
+	forms    []string
+	problems []string // what makes the name doubtful, sorted
+	unknown  string   // code of why it could not be resolved; empty when it was
+}
+
+// tree resolves paths of one call. It looks at every name once, so that all
+// facts of a call see one world.
+type tree struct {
+	world World
+	seen  map[string]look
+}
+
+type look struct {
+	mode   fs.FileMode
+	target string // of a link
+	err    error
+}
+
+func newTree(w World) *tree { return &tree{world: w, seen: map[string]look{}} }
+
+func (t *tree) look(name string) look {
+	if l, ok := t.seen[name]; ok {
+		return l
+	}
+	var l look
+	info, err := t.world.Files.Lstat(name)
+	if l.err = err; err == nil {
+		if l.mode = info.Mode(); l.mode&fs.ModeSymlink != 0 {
+			l.target, l.err = t.world.Files.Readlink(name)
+		}
+	}
+	t.seen[name] = l
+	return l
+}
+
+// home puts the home directory for a leading tilde. The tilde of another user,
+// or a file whose name begins with one, leaves it open what is meant.
+func (t *tree) home(dir, name string) (full, unknown string) {
+	first, rest, _ := strings.Cut(name, "/")
+	switch {
+	case !strings.HasPrefix(name, "~"):
+		return name, ""
+	case first != "~":
+		return "", "home_of_user"
+	case !path.IsAbs(t.world.Home):
+		return "", "home_unknown"
+	}
+	if t.world.Files != nil && path.IsAbs(dir) && t.look(path.Join(dir, "~")).err == nil {
+		return "", "ambiguous_tilde"
+	}
+	return t.world.Home + "/" + rest, ""
+}
+
+// resolve says what a declared argument names; a leading tilde is the home.
+func (t *tree) resolve(name string, follow bool) place {
+	full, unknown := t.home(t.world.Dir, name)
+	if unknown != "" {
+		return place{declared: name, unknown: unknown}
+	}
+	p := t.resolveIn(t.world.Dir, full, follow)
+	p.declared = name
+	return p
+}
+
+// resolveIn resolves a path component by component, as the kernel does: `..`
+// after a link is the folder above the link's target. With follow false the last
+// component itself is meant, as for a deletion. What is below a missing folder
+// is appended to it.
+func (t *tree) resolveIn(dir, name string, follow bool) (p place) {
+	p = place{declared: name, unknown: t.unresolvable(dir, name)}
+	if p.unknown != "" {
+		return p
+	}
+	full := name
+	if !path.IsAbs(name) {
+		full = dir + "/" + name
+	}
+	p.problems = doubts(name)
+	p.form(path.Clean(full))
+	for _, other := range alternatives(name) {
+		if !path.IsAbs(other) {
+			other = dir + "/" + other
+		}
+		p.form(path.Clean(other))
+	}
+	t.walk(&p, full, follow || strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/."))
+	if p.unknown == "" && streamOfProcess(p.resolved) {
+		p.problems = append(p.problems, "process_path")
+	}
+	slices.Sort(p.problems)
+	p.problems = slices.Compact(p.problems)
+	return p
+}
+
+func (p *place) form(name string) {
+	if !slices.Contains(p.forms, name) {
+		p.forms = append(p.forms, name)
+	}
+}
+
+// unresolvable is why a name cannot be looked up.
+func (t *tree) unresolvable(dir, name string) string {
+	code := unreadable(name)
+	switch {
+	case name == "":
+		return "empty_path"
+	case len(name)+len(dir) > maxPath:
+		return "too_large"
+	case code != "":
+		return code
+	case deviceNamespace(name):
+		return "device_namespace"
+	case strings.Contains(name, `\`) && slices.Contains(strings.Split(strings.ReplaceAll(name, `\`, "/"), "/"), ".."):
+		return "backslash_traversal"
+	case t.world.Files == nil:
+		return "world_unseen"
+	case !path.IsAbs(name) && !path.IsAbs(dir):
+		return "directory_unknown"
+	}
+	return ""
+}
+
+// walk follows the components of an absolute path.
+func (t *tree) walk(p *place, full string, follow bool) {
+	cur, rest := "/", strings.Split(full, "/")
+	p.exists, p.folder = true, true
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if !p.exists || !p.folder {
+				p.unknown = "parent_of_missing"
+				return
+			}
+			cur = path.Dir(cur)
+			continue
+		}
+		cur = join(cur, name)
+		if processPath(cur) {
+			// What it names belongs to the process that asks.
+			p.unknown = "process_path"
+			return
+		}
+		if !p.exists || streamOfProcess(cur) {
+			continue
+		}
+		if !p.folder {
+			p.exists, p.folder = false, true
+			continue
+		}
+		l := t.look(cur)
+		switch {
+		case missing(l.err):
+			p.exists = false
+		case l.err != nil:
+			p.unknown = failure(l.err)
+			return
+		case l.mode&fs.ModeSymlink != 0 && (follow || slices.ContainsFunc(rest, names)):
+			if links++; links > maxLinks {
+				p.unknown = "link_loop"
+				return
+			}
+			if len(l.target) > maxPath || len(rest) > maxPath {
+				p.unknown = "too_large"
+				return
+			}
+			p.form(path.Clean(cur + "/" + strings.Join(rest, "/")))
+			rest = slices.Concat(strings.Split(l.target, "/"), rest)
+			if cur = path.Dir(cur); path.IsAbs(l.target) {
+				cur = "/"
+			}
+			p.form(path.Clean(cur + "/" + strings.Join(rest, "/")))
+		default:
+			p.folder = l.mode.IsDir()
+		}
+	}
+	p.resolved = cur
+}
+
+func names(component string) bool { return component != "" && component != "." }
+
+func join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}
+
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+func failure(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "permission"
+	}
+	return "unreadable"
+}
+
+// processPath reports a path that means another thing to every process.
+func processPath(name string) bool {
+	rest, ok := strings.CutPrefix(name, "/proc/")
+	if !ok {
+		return false
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return first == "self" || first == "thread-self" || strings.Trim(first, "0123456789") == ""
+}
+
+// streamOfProcess reports a name for what the process already has open.
+func streamOfProcess(name string) bool {
+	return name == "/dev/stdin" || name == "/dev/stdout" || name == "/dev/stderr" ||
+		name == "/dev/fd" || strings.HasPrefix(name, "/dev/fd/")
+}
+
+// deviceNamespace reports names that reach the network or a device on systems
+// that read them so: `\\host\share`, `\\?\`, `\??\`, `//?/`, `C:\`.
+func deviceNamespace(name string) bool {
+	s := strings.ReplaceAll(name, `\`, "/")
+	switch {
+	case strings.HasPrefix(s, "//") && (strings.HasPrefix(name, `\`) || strings.HasPrefix(s, "//?/") || strings.HasPrefix(s, "//./")):
+		return true
+	case strings.HasPrefix(s, "/??/") || strings.HasPrefix(strings.ToLower(s), "/device/") && strings.HasPrefix(name, `\`):
+		return true
+	}
+	return drive(s)
+}
+
+// drive reports a name below a drive letter.
+func drive(s string) bool {
+	return len(s) > 1 && s[1] == ':' && (s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') && (len(s) == 2 || s[2] == '/')
+}
+
+// doubts says what in a name is read differently by some system or program.
+func doubts(name string) (out []string) {
+	if strings.Contains(name, `\`) {
+		out = append(out, "backslash")
+	}
+	if strings.ContainsFunc(name, invisible) {
+		out = append(out, "format_character")
+	}
+	if strings.Contains(name, "${") || strings.HasPrefix(name, "$") || strings.Count(name, "%") > 1 {
+		out = append(out, "variable")
+	}
+	for c := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
+		switch {
+		case c == "." || c == "..":
+		case strings.HasSuffix(c, ".") || strings.HasSuffix(c, " ") || strings.HasPrefix(c, " "):
+			out = append(out, "trailing_dot_or_space")
+		case strings.Contains(c, ":"):
+			out = append(out, "alternate_stream")
+		case shortName(c):
+			out = append(out, "short_name")
+		}
+	}
+	return out
+}
+
+// shortName reports a component such as PROGRA~1.
+func shortName(c string) bool {
+	stem, ext, _ := strings.Cut(c, ".")
+	i := strings.LastIndexByte(stem, '~')
+	return i > 0 && i <= 6 && len(stem) <= 8 && len(ext) <= 3 && i+1 < len(stem) && strings.Trim(stem[i+1:], "0123456789") == ""
+}
+
+// alternatives are the other names that a doubtful one may be read as.
+func alternatives(name string) (out []string) {
+	plain := strings.ReplaceAll(name, `\`, "/")
+	if plain != name {
+		out = append(out, plain)
+	}
+	parts := strings.Split(plain, "/")
+	for i, c := range parts {
+		if c == "." || c == ".." {
+			continue
+		}
+		c, _, _ = strings.Cut(c, ":")
+		parts[i] = strings.TrimRight(c, ". ")
+	}
+	if s := strings.Join(parts, "/"); s != plain {
+		out = append(out, s)
+	}
+	return out
+}

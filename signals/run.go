@@ -1,0 +1,755 @@
+package signals
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// special are the commands that are more than a line of the table.
+func special(name string) func(*line, *invocation, []shellWord, dirs) (dirs, dirs) {
+	switch name {
+	case "cd":
+		return (*line).cd
+	case "pushd", "popd":
+		return (*line).pushd
+	case "eval":
+		return (*line).eval
+	case "trap":
+		return (*line).trap
+	case "exit":
+		return (*line).exit
+	case "source", ".":
+		return (*line).include
+	case "alias":
+		return (*line).alias
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash":
+		return (*line).shell
+	case "find", "gfind":
+		return (*line).find
+	case "git":
+		return (*line).git
+	case "tar", "gtar", "bsdtar":
+		return (*line).tar
+	case "enable", "bind", "complete", "compgen", "mapfile", "readarray", "fc", "compopt":
+		return (*line).rebinding
+	}
+	return nil
+}
+
+// run notes a command whose words are known, and what it would run in turn. It
+// returns where the next command may run.
+func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (ok, failed dirs) {
+	if len(l.via) > maxDepth {
+		l.fail("too_deep")
+		return in, in
+	}
+	first := words[0]
+	if l.passes(words) {
+		return l.pass(words, in, r, settings)
+	}
+	c := l.add(&invocation{words: words})
+	c.problem(settings...)
+	r.apply(c)
+	if first.open || first.text == "" {
+		c.problem("program_undetermined")
+		l.fail("program_undetermined")
+		return in, in
+	}
+	name := l.named(c, first, in)
+	if f := special(name); f != nil {
+		c.known = !slices.Contains(c.problems, "path_qualified")
+		ok, failed = f(l, c, words[1:], in)
+		return ok, failed
+	}
+	p := programs()[name]
+	if p == nil {
+		l.guess(c, words[1:], in, read)
+		return in, in
+	}
+	c.known = p.rule != "guess" && p.rule != "package" && p.rule != "opaque" && p.rule != "foreign" && !slices.Contains(c.problems, "path_qualified")
+	return l.apply(c, p, name, words[1:], in)
+}
+
+// named looks at how a program is named and gives the name it is known under. A
+// path-qualified name is another program than the plain one; it is read like it
+// all the same, so that a rule against the plain one holds.
+func (l *line) named(c *invocation, first shellWord, in dirs) string {
+	name := first.text
+	if !strings.Contains(name, "/") {
+		c.builtin = slices.Contains(builtins, name) && !slices.Contains(c.via, "env") && !slices.Contains(c.via, "sudo")
+		if l.functions[name] {
+			c.problem("function")
+		}
+	} else {
+		c.effect("execute")
+		c.touches = append(c.touches, l.touches(first, in, execute, false)...)
+		if dir := path.Dir(name); !slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"}, dir) {
+			c.problem("path_qualified")
+		}
+		name = path.Base(name)
+	}
+	if programs()[name] == nil && special(name) == nil {
+		// python3.12 is a python.
+		if s := strings.TrimRight(name, "0123456789.-"); programs()[s] != nil {
+			return s
+		}
+		if s := strings.TrimSuffix(strings.ToLower(name), ".exe"); programs()[s] != nil || special(s) != nil {
+			return s
+		}
+	}
+	return name
+}
+
+// passes reports a wrapper that the scope names.
+func (l *line) passes(words []shellWord) bool {
+	return len(words) > 1 && !words[0].open && slices.Contains(l.detector.scope.Wrappers, words[0].text)
+}
+
+func (l *line) pass(words []shellWord, in dirs, r redirects, settings []string) (ok, failed dirs) {
+	if words[1].open || strings.HasPrefix(words[1].text, "-") {
+		// Its options are nobody's business but its own.
+		l.fail("option_unknown")
+	}
+	l.via = append(l.via, words[0].text)
+	l.run(words[1:], in, r, settings)
+	l.via = l.via[:len(l.via)-1]
+	return in, in
+}
+
+// apply reads the arguments of a command as the table says.
+func (l *line) apply(c *invocation, p *program, name string, words []shellWord, in dirs) (ok, failed dirs) {
+	runs := p.rule == "run" || p.rule == "shell"
+	a := p.scan(words, runs || p.rule == "script" || p.rule == "foreign")
+	c.effect(p.effects...)
+	if p.privilege {
+		c.problem("privilege")
+	}
+	s := l.options(c, p, a, in)
+	operands := a.operands
+	if runs && len(a.loose) > 0 {
+		l.fail("option_unknown")
+	}
+	for _, w := range a.loose {
+		l.guess(c, []shellWord{w}, in, read)
+	}
+	if s.operands != "" && p.rule != "pattern" {
+		l.operands(c, operands, in, s.operands)
+	}
+	switch p.rule {
+	case "none":
+		l.variables(c, name, words)
+	case "here":
+		if len(operands) == 0 {
+			operands = []shellWord{{text: "."}}
+		}
+		l.operands(c, operands, in, read)
+	case "read", "write", "delete", "execute":
+		l.operands(c, operands, in, access(p.rule))
+	case "rewrite":
+		l.operands(c, operands, in, write)
+	case "copy", "move", "link", "remote":
+		l.copies(c, p.rule, operands, in, s.target)
+	case "zip":
+		l.each(c, operands, in, write, read)
+	case "unzip":
+		l.each(c, operands, in, read, write)
+		l.operands(c, []shellWord{{text: "."}}, in, write)
+	case "pattern":
+		if !s.pattern && len(operands) > 0 {
+			l.script(c, name, operands[0])
+			operands = operands[1:]
+		}
+		if len(operands) == 0 && l.stdin == nil {
+			// Those that search folders begin here.
+			operands = []shellWord{{text: "."}}
+		}
+		if s.operands == "" {
+			l.operands(c, operands, in, read)
+		} else {
+			l.operands(c, operands, in, s.operands)
+		}
+	case "mode":
+		if len(operands) > 0 {
+			l.operands(c, operands[1:], in, write)
+		}
+	case "keys":
+		l.keys(c, operands, in)
+	case "url", "host":
+		l.addresses(c, operands)
+		if p.rule == "host" && len(operands) > 1 {
+			l.guess(c, operands[1:], in, read)
+		}
+	case "script", "foreign":
+		l.interpreted(c, operands, in, s.inline)
+	case "run", "shell":
+		return l.wrapped(c, p, name, operands, in, s)
+	case "package":
+		if len(operands) > 0 && (operands[0].open || slices.Contains(fetching, operands[0].text)) {
+			c.effect("network", "write")
+		}
+		l.guess(c, operands, in, write)
+	case "opaque":
+		l.fail("unseen_command")
+		l.guess(c, operands, in, read)
+	case "guess":
+		a := read
+		if slices.Contains(p.effects, "write") {
+			a = write
+		}
+		l.guess(c, operands, in, a)
+	}
+	return in, in
+}
+
+// fetching are the subcommands of package managers and build tools that reach the
+// network.
+var fetching = strings.Fields(`add audit bin-add ci clone create dedupe deploy dlx download exec fetch get i init install isntall
+	it link login logout mod outdated owner pack publish pull push restore search self show sync uninstall unpublish
+	update upgrade vendor view whoami x yank`)
+
+// optionSettings are what the options of a command say.
+type optionSettings struct {
+	target, pattern, inline, stop, shell bool
+	replace                              string
+	operands                             access
+}
+
+func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optionSettings) {
+	for _, o := range a.options {
+		switch o.effect {
+		case "":
+		case "stop":
+			s.stop = true
+		case "shell":
+			s.shell = true
+		default:
+			c.effect(o.effect)
+		}
+		if o.operands != "" {
+			s.operands = o.operands
+		}
+		for i, v := range o.values {
+			l.value(c, o.option, i, v, in, &s)
+		}
+		if p.append && (o.name == "-i" || o.name == "--replace") {
+			s.replace = "{}"
+			if len(o.values) > 0 {
+				s.replace = o.values[0].text
+			}
+		}
+	}
+	return s
+}
+
+// value reads the value of an option.
+func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *optionSettings) {
+	switch o.value {
+	case "read", "write", "delete", "execute":
+		c.effect(o.value)
+		l.operands(c, []shellWord{v}, in, access(o.value))
+	case "target":
+		s.target = true
+		l.operands(c, []shellWord{v}, in, write)
+	case "pattern":
+		s.pattern = true
+	case "sed":
+		s.pattern = true
+		l.script(c, "sed", v)
+	case "patternfile":
+		s.pattern = true
+		l.operands(c, []shellWord{v}, in, read)
+	case "skip1read":
+		if i == 1 {
+			l.operands(c, []shellWord{v}, in, read)
+		}
+	case "dir":
+		c.problem("changes_directory")
+		l.fail("directory_unknown")
+	case "code":
+		c.effect("execute")
+		l.code(c, v, in)
+	case "inline":
+		s.inline = true
+		l.inline(c, v, in)
+	case "module":
+		s.inline = true
+		c.effect("execute")
+	case "option":
+		c.effect("execute")
+		c.problem("option_runs_program")
+	case "replace":
+		s.replace = v.text
+		if v.open || v.text == "" {
+			l.fail("option_unknown")
+		}
+	case "cookie":
+		if !strings.Contains(v.text, "=") {
+			l.operands(c, []shellWord{v}, in, read)
+		}
+	case "data":
+		if _, file, ok := strings.Cut(v.text, "@"); ok && !v.open {
+			l.operands(c, []shellWord{{text: file}}, in, read)
+		} else if v.open {
+			l.operands(c, []shellWord{v}, in, read)
+		}
+	}
+}
+
+// operands are paths that all get the same treatment. A dash is a stream.
+func (l *line) operands(c *invocation, words []shellWord, in dirs, a access) {
+	for _, w := range words {
+		if w.stream || !w.open && (w.text == "-" || harmless(w.text)) {
+			continue
+		}
+		c.effect(string(a))
+		c.touches = append(c.touches, l.touches(w, in, a, false)...)
+	}
+}
+
+// each treats the first operand one way and the others another.
+func (l *line) each(c *invocation, words []shellWord, in dirs, first, others access) {
+	if len(words) == 0 {
+		return
+	}
+	l.operands(c, words[:1], in, first)
+	l.operands(c, words[1:], in, others)
+}
+
+// copies reads sources and a target.
+func (l *line) copies(c *invocation, rule string, words []shellWord, in dirs, target bool) {
+	sources, a := words, read
+	if rule == "move" {
+		a = remove
+	}
+	if !target {
+		switch {
+		case len(words) > 1 || len(words) == 1 && words[0].open:
+			n := len(words) - 1
+			l.remote(c, rule, words[n:], in, write)
+			sources = words[:n]
+		case rule == "link" && len(words) == 1:
+			l.operands(c, []shellWord{{text: path.Base(words[0].text)}}, in, write)
+		}
+	}
+	l.remote(c, rule, sources, in, a)
+}
+
+// remote is operands that may be on another machine.
+func (l *line) remote(c *invocation, rule string, words []shellWord, in dirs, a access) {
+	for _, w := range words {
+		host, _, far := strings.Cut(w.text, ":")
+		if rule == "remote" && far && !w.open && !strings.Contains(host, "/") {
+			c.effect("network")
+			continue
+		}
+		l.operands(c, []shellWord{w}, in, a)
+	}
+}
+
+func (l *line) keys(c *invocation, words []shellWord, in dirs) {
+	for _, w := range words {
+		key, value, _ := strings.Cut(w.text, "=")
+		a := read
+		if key == "of" {
+			a = write
+		}
+		switch {
+		case w.open:
+			l.operands(c, []shellWord{w}, in, write)
+		case key == "if" || key == "of":
+			l.operands(c, []shellWord{{text: value}}, in, a)
+		}
+	}
+}
+
+// addresses are places on the network; some name a file instead.
+func (l *line) addresses(c *invocation, words []shellWord) {
+	for _, w := range words {
+		if rest, ok := cutFold(w.text, "file://"); ok && !w.open {
+			if i := strings.IndexByte(rest, '/'); i >= 0 {
+				c.effect("read")
+				c.touches = append(c.touches, l.touches(shellWord{text: rest[i:]}, dirs{}, read, false)...)
+			}
+		}
+	}
+}
+
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return "", false
+	}
+	return s[len(prefix):], true
+}
+
+// variables looks at builtins that set a variable or evaluate their words.
+func (l *line) variables(c *invocation, name string, words []shellWord) {
+	formatted := name == "printf" && len(words) > 1 && words[0].text == "-v"
+	switch name {
+	case "read", "getopts", "unset", "let", "test", "[":
+		formatted = true
+	case "hash", "set", "shopt":
+		if len(words) > 0 && name != "set" {
+			c.problem("environment")
+		}
+	}
+	if !formatted {
+		return
+	}
+	for _, w := range words {
+		if hidesSubstitution(w.text) {
+			l.fail("hidden_substitution")
+		}
+		if name != "test" && name != "[" && name != "unset" && sensitive(strings.TrimLeft(w.text, "-v")) {
+			c.problem("environment")
+		}
+	}
+}
+
+// wrapped reads the command that a wrapper runs.
+func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord, in dirs, s optionSettings) (ok, failed dirs) {
+	n := p.skip
+	for p.assignments && n < len(words) {
+		key, _, ok := strings.Cut(words[n].text, "=")
+		if words[n].open && !ok || !ok {
+			break
+		}
+		if sensitive(key) || strings.ContainsAny(key, "$`'\"\\*?[") {
+			c.problem("environment")
+		}
+		n++
+	}
+	if s.stop || s.operands != "" {
+		return in, in
+	}
+	for _, w := range words[:min(n, len(words))] {
+		if w.open && w.many {
+			l.fail("program_undetermined")
+		}
+	}
+	if n >= len(words) {
+		if s.shell {
+			l.fail("code_from_stdin")
+		}
+		return in, in
+	}
+	words = words[n:]
+	c.effect("execute")
+	l.via = append(l.via, name)
+	defer func() { l.via = l.via[:len(l.via)-1] }()
+	switch {
+	case p.rule == "shell" || s.shell:
+		return l.joined(c, words, in)
+	case words[0].text == "-c" || words[0].text == "--command":
+		return l.joined(c, words[1:], in)
+	case strings.HasPrefix(words[0].text, "-"):
+		l.fail("option_unknown")
+	case p.append:
+		words = appended(words, s.replace)
+	}
+	ok, failed = l.run(words, in, redirects{}, nil)
+	if name == "command" || name == "builtin" {
+		return ok, failed
+	}
+	return in, in
+}
+
+// appended is a command as a wrapper runs it that adds words it reads, or puts
+// them where a mark stands.
+func appended(words []shellWord, mark string) []shellWord {
+	out := slices.Clone(words)
+	if mark == "" {
+		return append(out, shellWord{text: "...", open: true, many: true})
+	}
+	for i, w := range out {
+		if strings.Contains(w.text, mark) {
+			out[i].open = true
+		}
+	}
+	return out
+}
+
+// joined reads words as one line of shell.
+func (l *line) joined(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	var text []string
+	for _, w := range words {
+		if w.open {
+			return l.code(c, w, in)
+		}
+		text = append(text, w.text)
+	}
+	return l.code(c, shellWord{text: strings.Join(text, " ")}, in)
+}
+
+// code reads shell text that a command runs.
+func (l *line) code(c *invocation, w shellWord, in dirs) (ok, failed dirs) {
+	if w.open {
+		c.problem("code_undetermined")
+		l.fail("code_undetermined")
+		return in, in
+	}
+	child := *l
+	child.depth++
+	child.stdin = nil
+	ok, failed = child.read(w.text, in)
+	l.rebound = l.rebound || child.rebound
+	return ok, failed
+}
+
+func (l *line) eval(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	if len(words) > 0 && words[0].text == "--" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return in, in
+	}
+	c.effect("execute")
+	l.via = append(l.via, "eval")
+	defer func() { l.via = l.via[:len(l.via)-1] }()
+	return l.joined(c, words, in)
+}
+
+func (l *line) trap(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	for len(words) > 0 && strings.HasPrefix(words[0].text, "-") && !words[0].open {
+		words = words[1:]
+	}
+	if len(words) > 1 {
+		l.code(c, words[0], dirs{open: true})
+	}
+	return in, in
+}
+
+func (l *line) alias(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	for _, w := range words {
+		if w.open {
+			l.fail("code_undetermined")
+		}
+		if _, text, ok := strings.Cut(w.text, "="); ok {
+			c.problem("alias")
+			l.functions["alias"] = true
+			l.code(c, shellWord{text: text}, dirs{open: true})
+		}
+	}
+	return in, in
+}
+
+// exit ends the line, unless the line gave the name another meaning.
+func (l *line) exit(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	if len(l.functions) > 0 {
+		return in, in
+	}
+	return dirs{}, dirs{}
+}
+
+// include runs a script in this shell: it may change the folder.
+func (l *line) include(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	l.interpreted(c, words, in, false)
+	return dirs{open: true}, in
+}
+
+// rebinding is builtins that give names and keys another meaning.
+func (l *line) rebinding(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	if len(words) > 0 {
+		c.problem("environment")
+		if slices.ContainsFunc(words, func(w shellWord) bool { return strings.HasPrefix(w.text, "-") }) {
+			l.fail("rebinding")
+		}
+	}
+	return in, in
+}
+
+// cd changes the folder of what follows, if it succeeds.
+func (l *line) cd(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	for len(words) > 0 && (words[0].text == "-L" || words[0].text == "--") {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		if !l.homeKnown() {
+			return dirs{open: true}, in
+		}
+		words = []shellWord{{text: l.world.Home}}
+	}
+	w := words[0]
+	if w.open || len(words) > 1 || strings.HasPrefix(w.text, "-") || w.text == "" {
+		return dirs{open: true}, in
+	}
+	return in.change(w.text), in
+}
+
+// change is where a cd leads. A shell takes `..` off the name it came by.
+func (d dirs) change(to string) (out dirs) {
+	if path.IsAbs(to) {
+		return dirs{names: []string{path.Clean(to)}}
+	}
+	out.open = d.open
+	for _, n := range d.names {
+		out = out.or(dirs{names: []string{path.Join(n, to)}})
+	}
+	return out
+}
+
+func (l *line) pushd(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	if len(words) == 1 && !words[0].open && !strings.HasPrefix(words[0].text, "-") && !strings.HasPrefix(words[0].text, "+") && c.program() == "pushd" {
+		return in.change(words[0].text), in
+	}
+	return dirs{open: true}, in
+}
+
+// shell is another shell: text after -c, a script, or what it reads.
+func (l *line) shell(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	c.effect("execute")
+	code, stdin := false, false
+	for len(words) > 0 {
+		w := words[0]
+		if w.open || len(w.text) < 2 || w.text[0] != '-' && w.text[0] != '+' {
+			break
+		}
+		words = words[1:]
+		if w.text == "--" {
+			break
+		}
+		if strings.HasPrefix(w.text, "--") {
+			name, _, attached := strings.Cut(w.text, "=")
+			if (name == "--rcfile" || name == "--init-file") && len(words) > 0 && !attached {
+				l.operands(c, words[:1], in, execute)
+				words = words[1:]
+			}
+			continue
+		}
+		code = code || w.text[0] == '-' && strings.Contains(w.text, "c")
+		stdin = stdin || strings.Contains(w.text, "s")
+		for range strings.Count(strings.ToLower(w.text), "o") {
+			words = words[min(1, len(words)):]
+		}
+	}
+	l.via = append(l.via, path.Base(c.program()))
+	defer func() { l.via = l.via[:len(l.via)-1] }()
+	switch {
+	case code && len(words) > 0:
+		l.code(c, words[0], in)
+	case len(words) > 0 && !stdin && !code:
+		l.interpreted(c, words, in, false)
+	default:
+		l.code(c, l.input(), in)
+	}
+	return in, in
+}
+
+// input is what a command reads, where that is known.
+func (l *line) input() shellWord {
+	if l.stdin == nil {
+		return shellWord{open: true}
+	}
+	return *l.stdin
+}
+
+// interpreted is the script that an interpreter runs.
+func (l *line) interpreted(c *invocation, words []shellWord, in dirs, inline bool) {
+	c.effect("execute")
+	switch {
+	case inline:
+	case len(words) == 0 || words[0].text == "-" || words[0].text == "/dev/stdin":
+		if l.stdin != nil {
+			l.inline(c, *l.stdin, in)
+		}
+	case words[0].stream:
+		c.problem("inline_code")
+	default:
+		l.operands(c, words[:1], in, execute)
+		words = words[1:]
+	}
+	l.guess(c, words, in, read)
+}
+
+// inline is code in another language. What it names in quotes is looked up.
+func (l *line) inline(c *invocation, w shellWord, in dirs) {
+	c.effect("execute")
+	c.problem("inline_code")
+	if w.open {
+		c.problem("code_undetermined")
+		return
+	}
+	for _, m := range quoted.FindAllString(w.text, -1) {
+		l.guess(c, []shellWord{{text: m[1 : len(m)-1]}}, in, read)
+	}
+}
+
+var quoted = regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
+
+// script is the program of sed or awk, which may run and write by itself.
+func (l *line) script(c *invocation, name string, w shellWord) {
+	var runs *regexp.Regexp
+	switch name {
+	case "sed", "gsed":
+		runs = sedRuns
+	case "awk", "gawk", "mawk", "nawk":
+		runs = awkRuns
+	default:
+		return
+	}
+	if w.open || runs.MatchString(w.text) {
+		c.effect("execute", "write")
+		c.problem("inline_code")
+	}
+}
+
+var (
+	sedRuns = regexp.MustCompile(`(^|[;{}\n0-9$/,!~+])\s*[eErRwW](\s|$)|[^\\a-zA-Z0-9\s][gpiImM0-9]*[ew][gpiImM0-9]*\s*([;}\n]|$|\s)`)
+	awkRuns = regexp.MustCompile("system|getline|[|>]|@")
+)
+
+// guess looks up words that may name a path.
+func (l *line) guess(c *invocation, words []shellWord, in dirs, a access) {
+	for _, w := range words {
+		if w.open {
+			c.touches = append(c.touches, l.touches(w, in, a, false)...)
+			continue
+		}
+		if w.stream {
+			continue
+		}
+		for _, s := range pieces(w.text) {
+			c.touches = append(c.touches, l.touches(shellWord{text: s}, in, a, true)...)
+		}
+	}
+}
+
+// pieces are the parts of a word that may name a path: after an option, a key
+// or a mark.
+func pieces(s string) (out []string) {
+	if strings.Contains(s, "://") {
+		rest, ok := cutFold(s, "file://")
+		if i := strings.IndexByte(rest, '/'); ok && i >= 0 {
+			return []string{rest[i:]}
+		}
+		return nil
+	}
+	add := func(s string) {
+		if s != "" && !slices.Contains(out, s) && unreadable(s) == "" && len(s) <= maxPath {
+			out = append(out, s)
+		}
+	}
+	if !strings.HasPrefix(s, "-") {
+		add(s)
+	} else if i := strings.IndexAny(s, "/.~"); i > 0 && !strings.Contains(s, "=") {
+		add(s[i:])
+	}
+	for _, sep := range []string{"=", "@", ":", ","} {
+		if _, after, ok := strings.Cut(s, sep); ok {
+			add(after)
+		}
+	}
+	if before, _, ok := strings.Cut(s, ":"); ok {
+		add(before)
+	}
+	return out
+}
+
+// looksLikePath reports words that name a file by their form.
+func looksLikePath(s string) bool {
+	if strings.ContainsAny(s, " \n\t(){};<>|&") {
+		return false
+	}
+	return strings.Contains(s, "/") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.LastIndexByte(s, '.') > 0
+}

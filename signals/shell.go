@@ -1,0 +1,129 @@
+package signals
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// shellFacts computes the family shell.
+func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
+	s := d.script(ctx, c, w)
+	seen := []any{}
+	for _, one := range s.commands {
+		seen = append(seen, d.commandFact(one))
+	}
+	facts := map[string]any{"seen": seen}
+	if len(s.unknown) == 0 {
+		facts["commands"] = seen
+	}
+	return facts, s.unknown
+}
+
+func (d *Detector) commandFact(c *invocation) map[string]any {
+	words, text := []any{}, make([]string, 0, len(c.words))
+	for _, w := range c.words {
+		words = append(words, validText(w.text))
+		text = append(text, validText(w.text))
+	}
+	exact, folded := []any{}, []any{}
+	for _, l := range d.commands {
+		on := slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.exact(c.words) })
+		if on {
+			exact = append(exact, l.name)
+		}
+		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(c.words) }) {
+			folded = append(folded, l.name)
+		}
+	}
+	via := []any{}
+	for _, v := range c.via {
+		via = append(via, v)
+	}
+	return map[string]any{
+		"argument": c.argument, "program": validText(c.program()), "words": words, "text": strings.Join(text, " "), "via": via,
+		"builtin": c.builtin, "known": c.known, "effects": textList(slices.Clone(c.effects)),
+		"lists": exact, "lists_folded": folded, "problems": textList(slices.Clone(c.problems)),
+	}
+}
+
+// validText is text that every journal can hold.
+func validText(s string) string {
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// script is what the command arguments of a call would run. It is computed once.
+func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
+	if c.script != nil {
+		return c.script
+	}
+	out := &script{}
+	c.script = out
+	in := workDirs(c, w)
+	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+		v, ok := c.Action.Arguments[name]
+		if !ok || c.Tool.Arguments[name].Kind != engine.CommandKind {
+			continue
+		}
+		l := &line{detector: d, ctx: ctx, world: w, out: out, argument: engine.Pointer(name), functions: map[string]bool{}}
+		before := len(out.commands)
+		switch v := v.(type) {
+		case string:
+			l.read(v, in)
+		case []any:
+			l.argv(v, in)
+		default:
+			l.fail("not_a_command")
+		}
+		if len(out.commands) == before && len(out.unknown) == 0 {
+			// Nothing is proved by nothing.
+			l.fail("no_command")
+		}
+	}
+	return out
+}
+
+// workDirs are the folders that a command may start in: the working directory,
+// and any that the call names beside the command.
+func workDirs(c *Call, w World) (in dirs) {
+	if strings.HasPrefix(w.Dir, "/") {
+		in.names = append(in.names, w.Dir)
+	} else {
+		in.open = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+		if c.Tool.Arguments[name].Kind != engine.PathKind {
+			continue
+		}
+		if s, ok := c.Action.Arguments[name].(string); ok {
+			in = in.or(in.change(s))
+		}
+	}
+	return in
+}
+
+// argv reads a program and its arguments, which no shell expands.
+func (l *line) argv(list []any, in dirs) {
+	var words []shellWord
+	size := 0
+	for i, e := range list {
+		s, ok := e.(string)
+		if size += len(s); !ok || size > maxLine {
+			l.fail("not_a_command")
+			return
+		}
+		if strings.ContainsRune(s, 0) {
+			l.argument += "/" + strconv.Itoa(i)
+			l.fail("control_character")
+			return
+		}
+		words = append(words, shellWord{text: s})
+	}
+	if len(words) > 0 {
+		l.run(words, in, redirects{}, nil)
+	}
+}

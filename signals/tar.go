@@ -1,0 +1,82 @@
+package signals
+
+import "strings"
+
+// tarOptions is what tar's options take, after its own way of bundling them.
+var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folder --directory=folder -I=option --use-compress-program=option
+	--to-command=option --checkpoint-action=option -F=option --info-script=option --new-volume-script=option --rsh-command=option
+	-T=read --files-from=read -X=read --exclude-from=read --exclude=skip --transform=skip --xform=skip -b=skip --blocking-factor=skip
+	-g=write --listed-incremental=write --strip-components=skip --owner=skip --group=skip --mode=skip --mtime=skip -N=skip
+	--one-top-level -z -j -J -v -p -k -h -P -a -O -S -m -o -w -W -l -U -n
+	-c!create --create!create -r!create --append!create -u!create --update!create -A!create
+	-x!extract --extract!extract --get!extract -t!list --list!list -d!list --remove-files!delete --zstd --gzip --bzip2 --xz --verbose --overwrite`))
+
+// tar packs, unpacks or lists.
+func (l *line) tar(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	a := tarOptions.scan(bundled(words), false)
+	archive := []shellWord{}
+	folders := []shellWord{}
+	mode := ""
+	for _, o := range a.options {
+		switch o.effect {
+		case "create", "extract", "list":
+			mode = o.effect
+		case "delete":
+			c.effect("delete")
+			l.operands(c, a.operands, in, remove)
+		}
+		for _, v := range o.values {
+			switch o.value {
+			case "archive":
+				archive = append(archive, v)
+			case "folder":
+				folders = append(folders, v)
+			default:
+				l.value(c, o.option, 0, v, in, &optionSettings{})
+			}
+		}
+	}
+	from := in
+	for _, f := range folders {
+		if f.open {
+			from = dirs{open: true}
+			continue
+		}
+		// Each one starts from the one before, and operands may stand before it.
+		from = from.or(from.change(f.text))
+	}
+	for _, w := range a.loose {
+		l.guess(c, []shellWord{w}, in, read)
+	}
+	switch mode {
+	case "create":
+		l.remote(c, "remote", archive, in, write)
+		l.operands(c, a.operands, from, read)
+	case "list":
+		l.remote(c, "remote", archive, in, read)
+	default:
+		l.remote(c, "remote", archive, in, read)
+		if len(folders) == 0 {
+			folders = []shellWord{{text: "."}}
+		}
+		l.operands(c, folders, in, write)
+	}
+	return in, in
+}
+
+// bundled puts the first word of the old form, `czf out.tgz dir`, into the new
+// one: the values of its letters are the words that follow, in order.
+func bundled(words []shellWord) []shellWord {
+	if len(words) == 0 || words[0].open || words[0].text == "" || strings.HasPrefix(words[0].text, "-") {
+		return words
+	}
+	rest, out := words[1:], []shellWord{}
+	for _, letter := range words[0].text {
+		name := "-" + string(letter)
+		out = append(out, shellWord{text: name})
+		if o, ok := tarOptions.lookup(name); ok && o.takes() > 0 && len(rest) > 0 {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return append(out, rest...)
+}

@@ -1,0 +1,292 @@
+package signals
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxBraces is how many words the braces of one word may make. More is open.
+const maxBraces = 256
+
+// shellWord is one argument as the program that runs would get it.
+type shellWord struct {
+	text string // quotes and escapes removed; where it is open, as written
+	// open: it holds something that is known only when the line runs.
+	open bool
+	// many: an open word that may become several words, or none.
+	many bool
+	// stream: it is what another command of the line writes or reads.
+	stream bool
+}
+
+// words expands arguments: braces, quotes, escapes, the home directory. What
+// runs inside of them is added to the line's commands.
+func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
+	for _, a := range args {
+		for _, w := range l.braces(a) {
+			out = append(out, l.word(w, in))
+		}
+	}
+	return out
+}
+
+// braces is what brace expansion makes of a word.
+func (l *line) braces(w *syntax.Word) []*syntax.Word {
+	split := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
+	if !syntax.SplitBraces(split) {
+		return []*syntax.Word{w}
+	}
+	if countBraces(split) > maxBraces {
+		l.fail("too_large")
+		return []*syntax.Word{w}
+	}
+	return expand.Braces(split)
+}
+
+// countBraces is how many words a word with braces makes, or more than the limit.
+func countBraces(w *syntax.Word) int {
+	n := 1
+	for _, p := range w.Parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		sum := 0
+		for _, e := range b.Elems {
+			sum += countBraces(e)
+		}
+		if b.Sequence {
+			sum = countSequence(b)
+		}
+		if n *= sum; n > maxBraces || n == 0 {
+			return maxBraces + 1
+		}
+	}
+	return n
+}
+
+func countSequence(b *syntax.BraceExp) int {
+	var ends [2]int
+	for i := range ends {
+		text := b.Elems[i].Lit()
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			if len(text) != 1 {
+				return maxBraces + 1
+			}
+			n = int(text[0])
+		}
+		ends[i] = n
+	}
+	n := ends[0] - ends[1]
+	if n < 0 {
+		n = -n
+	}
+	if n < 0 || n > maxBraces {
+		return maxBraces + 1
+	}
+	return n + 1
+}
+
+// word expands one word.
+func (l *line) word(w *syntax.Word, in dirs) shellWord {
+	e := expansion{line: l, in: in}
+	for i, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			e.literal(lit.Value, i == 0, len(w.Parts) == 1)
+			continue
+		}
+		e.part(p, false)
+	}
+	e.out.text = string(e.text)
+	if e.out.open {
+		// As written, so that a rule can still look at it.
+		e.out.text = l.source(w)
+	}
+	return e.out
+}
+
+// assigned expands the value of an assignment: it is one word, and no glob.
+func (l *line) assigned(w *syntax.Word, in dirs) shellWord {
+	if w == nil {
+		return shellWord{}
+	}
+	out := l.word(w, in)
+	out.many = false
+	return out
+}
+
+type expansion struct {
+	line *line
+	in   dirs
+	out  shellWord
+	text []byte
+}
+
+func (e *expansion) add(s string) { e.text = append(e.text, s...) }
+
+// leave marks a part that only the run can tell.
+func (e *expansion) leave(quoted bool) {
+	e.out.open = true
+	e.out.many = e.out.many || !quoted
+}
+
+// literal adds unquoted text: a backslash quotes what follows, and what is not
+// quoted may be a pattern or a tilde.
+func (e *expansion) literal(s string, first, whole bool) {
+	if first && strings.HasPrefix(s, "~") {
+		user, rest, slash := strings.Cut(s, "/")
+		if user != "~" || !slash && !whole || !e.line.homeKnown() {
+			e.leave(false)
+			return
+		}
+		e.add(e.line.world.Home)
+		if s = ""; slash {
+			s = "/" + rest
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			if i++; s[i] != '\n' {
+				e.add(s[i : i+1])
+			}
+		case strings.IndexByte("*?[", c) >= 0:
+			e.leave(false)
+		default:
+			e.add(s[i : i+1])
+		}
+	}
+}
+
+// part adds any other part of a word.
+func (e *expansion) part(p syntax.WordPart, quoted bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		e.inQuotes(p.Value)
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			e.add(p.Value)
+		} else if s, ok := ansiC(p.Value); ok {
+			e.add(s)
+		} else {
+			e.leave(true)
+		}
+	case *syntax.DblQuoted:
+		for _, p := range p.Parts {
+			e.part(p, true)
+		}
+	case *syntax.ParamExp:
+		e.parameter(p, quoted)
+	case *syntax.CmdSubst:
+		e.line.aside(p.Stmts, e.in)
+		e.leave(quoted)
+	case *syntax.ProcSubst:
+		e.line.aside(p.Stmts, e.in)
+		e.out.stream = true
+		e.add("/dev/fd/63")
+	case *syntax.ArithmExp:
+		e.line.number(p, e.in)
+		e.leave(quoted)
+	default:
+		e.line.inside(p, e.in)
+		e.leave(false)
+	}
+}
+
+// inQuotes adds text in double quotes, where a backslash quotes four characters
+// and a line end.
+func (e *expansion) inQuotes(s string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			if i++; s[i] == '\n' {
+				continue
+			}
+		}
+		e.add(s[i : i+1])
+	}
+}
+
+// parameter adds a variable. The home and the working directory are known.
+func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
+	e.line.inside(p, e.in)
+	plain := p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
+		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+	value, known := "", false
+	if plain {
+		switch p.Param.Value {
+		case "HOME":
+			value, known = e.line.world.Home, e.line.homeKnown()
+		case "PWD":
+			value, known = e.in.only()
+		}
+	}
+	if !known || !quoted && strings.ContainsAny(value, " \t\n*?[\\") {
+		e.leave(quoted)
+		return
+	}
+	e.add(value)
+}
+
+// ansiC is the text of $'...'; false where it has an escape that shells read
+// differently, or one that ends the text.
+func ansiC(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; i == len(s) {
+			return "", false
+		}
+		if j := strings.IndexByte(`abeEfnrtv\'"?`, s[i]); j >= 0 {
+			b.WriteByte("\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[j])
+			continue
+		}
+		base, most := 16, 0
+		switch s[i] {
+		case 'x':
+			most = 2
+		case 'u':
+			most = 4
+		case 'U':
+			most = 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			base, most = 8, 3
+			i--
+		default:
+			return "", false
+		}
+		n, digits := digits(s[i+1:], base, most)
+		if digits == 0 || n == 0 {
+			return "", false
+		}
+		if most <= 3 {
+			b.WriteByte(byte(n))
+		} else if n > utf8.MaxRune {
+			return "", false
+		} else {
+			b.WriteRune(rune(n))
+		}
+		i += digits
+	}
+	return b.String(), true
+}
+
+// digits reads at most most digits.
+func digits(s string, base, most int) (n, digits int) {
+	for digits < most && digits < len(s) {
+		d := strings.IndexByte("0123456789abcdef"[:base], s[digits]|0x20)
+		if s[digits] < '0' || d < 0 {
+			break
+		}
+		n = n*base + d
+		digits++
+	}
+	return n, digits
+}
