@@ -118,7 +118,7 @@ func newApp(env *Env) *cli.App {
 		OnUsageError:              onUsage,
 		Action:                    group,
 		Commands: []*cli.Command{decideCommand(env), reviewCommand(env), resultCommand(env), replayCommand(env), metricsCommand(env), stateCommand(env),
-			runCommand(env), benchCommand(env), checkCommand(env), testCommand(env), initCommand(env), versionCommand(env)},
+			runCommand(env), benchCommand(env), checkCommand(env), testCommand(env), initCommand(env), demoCommand(env), versionCommand(env)},
 	}
 	prepare(app.Commands)
 	return app

@@ -85,6 +85,16 @@ func Decode(line []byte, c *engine.Contract) (Episode, error) {
 	return ep, nil
 }
 
+// Events are the events of the episode, in order. What path each is about is
+// found when it is its turn.
+func (ep Episode) Events() []engine.Event {
+	out := make([]engine.Event, len(ep.events))
+	for i, e := range ep.events {
+		out[i] = e.Event
+	}
+	return out
+}
+
 // Run folds the episode on an empty evidence state.
 func (ep Episode) Run(ctx context.Context, p engine.Governance) (Result, error) {
 	return ep.RunThrough(ctx, p, func(v engine.View) engine.View { return v })

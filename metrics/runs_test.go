@@ -80,15 +80,11 @@ func (l *life) runs() {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		v, _, err := action.Parse(bytes.TrimSpace(text))
+		run, err := episode.Decode(bytes.TrimSpace(text), l.Bundle().Contract())
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		for _, event := range v.(map[string]any)["events"].([]any) {
-			e, err := episode.ReadEvent(event, l.Bundle().Contract())
-			if err != nil {
-				l.t.Fatal(err)
-			}
+		for _, e := range run.Events() {
 			l.now = e.Time
 			l.play(e)
 		}
