@@ -360,6 +360,7 @@ type model struct {
 	since map[PathKey]uint64 // last revocation, rejection or use
 	once  map[PathKey]bool
 	fails map[PathKey]bool
+	told  map[PathKey]bool // a result of the run came
 	no    map[string]*Rejection
 
 	permits, reviewed int
@@ -367,7 +368,7 @@ type model struct {
 
 func newModel(rt *rapid.T) *model {
 	m := &model{life: newLife(rt), rt: rt, pins: map[string]map[string]string{}, moved: map[string]uint64{}, sets: map[[2]string]any{},
-		acted: map[string][]Agent{}, votes: map[PathKey][]sentVote{}, since: map[PathKey]uint64{}, once: map[PathKey]bool{}, fails: map[PathKey]bool{}, no: map[string]*Rejection{}}
+		acted: map[string][]Agent{}, votes: map[PathKey][]sentVote{}, since: map[PathKey]uint64{}, once: map[PathKey]bool{}, fails: map[PathKey]bool{}, told: map[PathKey]bool{}, no: map[string]*Rejection{}}
 	named := make([]Transition, NumFlags)
 	for i := range named {
 		named[i] = pickFrom(m, Escalate, Escalate, Act, Transition(m.upTo(int(Act))))
@@ -514,8 +515,13 @@ func (m *model) learn(e Event, key PathKey, rec Record) {
 			m.sets[[2]string{key.Trace, name}] = v
 		}
 	case OpFailure:
+		if m.fails[key] && m.told[key] && !e.Failure.Active {
+			// A run that failed and is dealt with may be run again.
+			m.once[key], m.told[key] = false, false
+		}
 		m.fails[key] = e.Failure.Active
 	case OpResult:
+		m.told[key] = m.told[key] || e.Result.Status != NotRun
 		m.fails[key] = e.Result.Status == ResultError || e.Result.Status == NotRun && m.fails[key]
 		if e.Result.Status == NotRun {
 			m.once[key] = false
@@ -564,7 +570,7 @@ func (m *model) attempts(key PathKey) {
 	if rec.Decision.Permit {
 		m.permits++
 		m.holds(key, tool, rec)
-		m.once[key] = true
+		m.once[key], m.told[key] = true, false
 		if !m.contract().Approval.Many {
 			m.since[key] = m.seq
 		}
