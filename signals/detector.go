@@ -30,6 +30,7 @@ var families = []struct {
 	name  Family
 	facts family
 }{
+	{Plan, planFacts},
 	{Secret, secretFacts},
 	{Tests, testFacts},
 	{Origin, originFacts},
@@ -141,7 +142,7 @@ func (d *Detector) compute(ctx context.Context, name Family, f family, c *Call, 
 	if ctx.Err() != nil {
 		return nil, []Unknown{{Family: name, Code: "timeout"}}
 	}
-	if name != Time && (!c.Declared || c.Tool.Arguments == nil) {
+	if name != Time && name != Plan && (!c.Declared || c.Tool.Arguments == nil) {
 		// Nobody said which argument is what.
 		return nil, []Unknown{{Family: name, Code: "arguments_undeclared"}}
 	}
