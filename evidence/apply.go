@@ -8,7 +8,7 @@ import (
 
 // Apply writes what an event did. The writes must be stamped with their seq.
 func (b *Batch) Apply(w engine.Writes) error {
-	if !b.open || b.txn != nil {
+	if !b.open || b.after != nil {
 		return errClosed
 	}
 	b.clock(w.Clock)

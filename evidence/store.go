@@ -100,16 +100,22 @@ type Batch struct {
 	// listed holds the keys of the members that were written, by list.
 	listed map[string][]string
 	now    int64
-	txn    *memdb.Txn // not nil once prepared
-	open   bool
+	// Once prepared: the open transaction and what the state is after it.
+	txn   *memdb.Txn
+	after *version
+	open  bool
+	last  bool // no batch stands on top of this one
 	finder
 }
 
 // Begin opens a batch.
 func (s *Store) Begin() *Batch {
 	s.writer.Lock()
-	base := s.version.Load()
-	return &Batch{store: s, base: base, now: base.clock, pending: map[string]*record{}, open: true}
+	return newBatch(s, s.version.Load())
+}
+
+func newBatch(s *Store, base *version) *Batch {
+	return &Batch{store: s, base: base, now: base.clock, pending: map[string]*record{}, open: true, last: true}
 }
 
 // View reads the state with what the batch has written so far.
@@ -123,27 +129,43 @@ func (b *Batch) Prepare() error {
 	if !b.open {
 		return errClosed
 	}
-	if b.txn != nil {
+	if b.after != nil {
 		return nil
 	}
-	b.txn = b.store.db.Txn(true)
+	txn := b.store.db.Txn(true)
 	for _, r := range b.pending {
-		if err := b.write(r); err != nil {
+		if err := write(txn, r); err != nil {
+			txn.Abort()
 			b.Abort()
 			return err
 		}
 	}
+	after := &version{number: b.base.number + 1, txn: txn.Snapshot(), clock: b.now}
+	after.written = append(make([]map[string]*record, 0, remembered), b.pending)
+	after.written = append(after.written, b.base.written[:min(len(b.base.written), remembered-1)]...)
+	b.txn, b.after = txn, after
 	return nil
 }
 
-func (b *Batch) write(r *record) error {
+func write(txn *memdb.Txn, r *record) error {
 	if r.value != nil {
-		return b.txn.Insert(table, r)
+		return txn.Insert(table, r)
 	}
-	if err := b.txn.Delete(table, r); !errors.Is(err, memdb.ErrNotFound) {
+	if err := txn.Delete(table, r); !errors.Is(err, memdb.ErrNotFound) {
 		return err
 	}
 	return nil // the batch itself had written it
+}
+
+// Next opens a batch on top of this one, which must be prepared: it reads what
+// this one wrote, before that is visible to others. It can be prepared once
+// this one is committed; where this one is dropped, it must be dropped too.
+func (b *Batch) Next() (*Batch, error) {
+	if !b.open || b.after == nil || !b.last {
+		return nil, errClosed
+	}
+	b.last = false
+	return newBatch(b.store, b.after), nil
 }
 
 // Commit makes the batch visible. It fails only where Prepare would have.
@@ -152,12 +174,8 @@ func (b *Batch) Commit() error {
 		return err
 	}
 	b.txn.Commit()
-	next := &version{number: b.base.number + 1, txn: b.store.db.Txn(false), clock: b.now}
-	next.written = append(make([]map[string]*record, 0, remembered), b.pending)
-	next.written = append(next.written, b.base.written[:min(len(b.base.written), remembered-1)]...)
-	b.store.version.Store(next)
-	b.open = false
-	b.store.writer.Unlock()
+	b.store.version.Store(b.after)
+	b.close()
 	return nil
 }
 
@@ -169,6 +187,13 @@ func (b *Batch) Abort() {
 	if b.txn != nil {
 		b.txn.Abort()
 	}
+	b.close()
+}
+
+// close lets the next writer in, unless a batch stands on top of this one.
+func (b *Batch) close() {
 	b.open = false
-	b.store.writer.Unlock()
+	if b.last {
+		b.store.writer.Unlock()
+	}
 }

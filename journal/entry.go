@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"regexp"
+	"errors"
+	"hash"
 	"strconv"
 	"time"
 )
@@ -26,22 +26,27 @@ type Draft struct {
 	Time int64
 	Op   string
 	Body []byte
+
+	begun hash.Hash // of everything up to the end of Body; nil: not begun
 }
 
-// appendLine appends the canonical line of an entry, without its newline. The
-// keys stand in canonical order: body, durable, hash, op, prev, seq, time.
-func (e *Entry) appendLine(b []byte) []byte {
-	b = append(append(b, `{"body":`...), e.Body...)
-	b = strconv.AppendUint(append(b, `,"durable":`...), e.Durable, 10)
-	b = append(append(append(b, `,"hash":"`...), e.Hash...), '"')
-	return e.appendRest(b)
+// Begin hashes the body ahead with h, which is the draft's own until the draft
+// is appended: it comes first in what an entry's hash covers. Whoever makes
+// drafts in parallel takes that work from the one who puts them in order.
+func (d *Draft) Begin(h hash.Hash) {
+	h.Reset()
+	h.Write(head)
+	h.Write(d.Body)
+	d.begun = h
 }
 
-// appendHashed appends what the hash covers: the entry without it.
-func (e *Entry) appendHashed(b []byte) []byte {
-	b = append(append(b, `{"body":`...), e.Body...)
-	b = strconv.AppendUint(append(b, `,"durable":`...), e.Durable, 10)
-	return e.appendRest(b)
+var head = []byte(`{"body":`)
+
+// appendDurable appends what follows the body, up to where the hash stands. The
+// keys of an entry are in canonical order: body, durable, hash, op, prev, seq,
+// time.
+func (e *Entry) appendDurable(b []byte) []byte {
+	return strconv.AppendUint(append(b, `,"durable":`...), e.Durable, 10)
 }
 
 func (e *Entry) appendRest(b []byte) []byte {
@@ -52,50 +57,161 @@ func (e *Entry) appendRest(b []byte) []byte {
 	return append(b, `"}`...)
 }
 
-// seal sets the hash, using scratch for the bytes.
-func (e *Entry) seal(scratch []byte) []byte {
-	scratch = e.appendHashed(scratch[:0])
-	e.Hash = hashOf(scratch)
-	return scratch
+// appendLine appends the canonical line of an entry, without its newline.
+func (e *Entry) appendLine(b []byte) []byte {
+	b = e.appendDurable(append(append(b, head...), e.Body...))
+	b = append(append(append(b, `,"hash":"`...), e.Hash...), '"')
+	return e.appendRest(b)
 }
 
-func hashOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	out := make([]byte, 0, len("sha256:")+2*len(sum))
-	return string(hex.AppendEncode(append(out, "sha256:"...), sum[:]))
+// hasher computes hashes of entries, one after the other.
+type hasher struct {
+	whole hash.Hash
+	tail  []byte
+	sum   []byte
 }
 
-var tail = regexp.MustCompile(`^,"durable":(0|[1-9][0-9]{0,18}),"hash":"(sha256:[0-9a-f]{64})","op":"([a-z_]{1,32})","prev":"(|sha256:[0-9a-f]{64})","seq":([1-9][0-9]{0,18}),"time":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)"\}$`)
+// of is the hash of an entry: over its canonical form without the hash itself.
+// begun has hashed the head and the body already, or is nil.
+func (h *hasher) of(e *Entry, begun hash.Hash) string {
+	if begun == nil {
+		if h.whole == nil {
+			h.whole = sha256.New()
+		}
+		begun = h.whole
+		begun.Reset()
+		begun.Write(head)
+		begun.Write(e.Body)
+	}
+	h.tail = e.appendRest(e.appendDurable(h.tail[:0]))
+	begun.Write(h.tail)
+	h.sum = begun.Sum(h.sum[:0])
+	out := make([]byte, 0, len(hashPrefix)+2*sha256.Size)
+	return string(hex.AppendEncode(append(out, hashPrefix...), h.sum))
+}
 
-var opName = regexp.MustCompile(`^[a-z_]{1,32}$`)
-
-var head = []byte(`{"body":`)
+const hashPrefix = "sha256:"
 
 // parseLine reads the form of a line: everything but whether the body is
 // canonical. The entry's body is part of line.
 func parseLine(line []byte) (Entry, error) {
 	i := bytes.LastIndex(line, []byte(`,"durable":`))
 	if !bytes.HasPrefix(line, head) || i < len(head) {
-		return Entry{}, fmt.Errorf("not an entry")
+		return Entry{}, errNoEntry
 	}
-	m := tail.FindSubmatch(line[i:])
-	if m == nil {
-		return Entry{}, fmt.Errorf("not an entry")
+	e := Entry{Body: line[len(head):i:i]}
+	r := scanner{rest: line[i:], ok: true}
+	r.literal(`,"durable":`)
+	e.Durable = r.number()
+	r.literal(`,"hash":"`)
+	e.Hash = r.hash()
+	r.literal(`","op":"`)
+	e.Op = r.name()
+	r.literal(`","prev":"`)
+	if !bytes.HasPrefix(r.rest, []byte(`"`)) {
+		e.Prev = r.hash()
 	}
-	e := Entry{Body: line[len(head):i:i], Hash: string(m[2]), Op: string(m[3]), Prev: string(m[4])}
-	at, err := time.Parse(time.RFC3339, string(m[6]))
-	if err != nil {
-		return Entry{}, fmt.Errorf("not a time: %q", m[6])
+	r.literal(`","seq":`)
+	e.Seq = r.number()
+	r.literal(`,"time":"`)
+	e.Time = r.time()
+	r.literal(`"}`)
+	if !r.ok || len(r.rest) > 0 || e.Seq == 0 {
+		return Entry{}, errNoEntry
 	}
-	e.Time = at.Unix()
-	// The expression bounds both numbers well within 64 bits.
-	e.Durable, _ = strconv.ParseUint(string(m[1]), 10, 64)
-	e.Seq, _ = strconv.ParseUint(string(m[5]), 10, 64)
 	return e, nil
 }
 
-// verify checks that the hash is that of the bytes.
-func (e *Entry) verify(scratch []byte) ([]byte, bool) {
-	scratch = e.appendHashed(scratch[:0])
-	return scratch, hashOf(scratch) == e.Hash
+var errNoEntry = errors.New("not an entry")
+
+// scanner reads the end of a line, part by part. Once something is not as it has
+// to be, ok is false for good.
+type scanner struct {
+	rest []byte
+	ok   bool
 }
+
+// take is the next n bytes.
+func (r *scanner) take(n int) []byte {
+	if !r.ok || len(r.rest) < n {
+		r.ok = false
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *scanner) literal(text string) {
+	if string(r.take(len(text))) != text {
+		r.ok = false
+	}
+}
+
+// while is how many of the next bytes are of a class.
+func (r *scanner) while(class func(byte) bool) int {
+	n := 0
+	for n < len(r.rest) && class(r.rest[n]) {
+		n++
+	}
+	return n
+}
+
+// number is a whole number as JSON writes it, of at most 19 digits.
+func (r *scanner) number() (n uint64) {
+	digits := r.while(func(c byte) bool { return c >= '0' && c <= '9' })
+	if digits == 0 || digits > 19 || digits > 1 && r.rest[0] == '0' {
+		r.ok = false
+	}
+	for _, c := range r.take(digits) {
+		n = 10*n + uint64(c-'0') // 19 digits fit
+	}
+	return n
+}
+
+func (r *scanner) hash() string {
+	h := r.take(len(hashPrefix) + 2*sha256.Size)
+	if !bytes.HasPrefix(h, []byte(hashPrefix)) {
+		r.ok = false
+		return ""
+	}
+	for _, c := range h[len(hashPrefix):] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			r.ok = false
+		}
+	}
+	return string(h)
+}
+
+func (r *scanner) name() string {
+	n := r.while(isNameByte)
+	if n == 0 || n > maxOp {
+		r.ok = false
+	}
+	return string(r.take(n))
+}
+
+func isNameByte(c byte) bool { return c >= 'a' && c <= 'z' || c == '_' }
+
+// isOp reports whether a text can name an operation.
+func isOp(s string) bool {
+	for i := range len(s) {
+		if !isNameByte(s[i]) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxOp
+}
+
+// time is an instant in UTC, in the one form in which it is written.
+func (r *scanner) time() int64 {
+	text := string(r.take(len("2006-01-02T15:04:05Z")))
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UTC().Format(time.RFC3339) != text {
+		r.ok = false
+		return 0
+	}
+	return at.Unix()
+}
+
+const maxOp = 32

@@ -35,7 +35,7 @@ type Log struct {
 	durable uint64
 	err     error
 	buffer  []byte
-	scratch []byte
+	hasher  hasher
 	// Cut tells how many bytes of a torn tail Open removed.
 	Cut int64
 }
@@ -197,8 +197,10 @@ func (l *Log) Append(drafts []Draft) ([]Entry, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	if err := sound(drafts); err != nil {
-		return nil, err // nothing was written, so nothing is poisoned
+	for i := range drafts {
+		if err := drafts[i].Sound(); err != nil {
+			return nil, err // nothing was written, so nothing is poisoned
+		}
 	}
 	entries, chain := l.link(drafts)
 	if err := l.write(); err != nil {
@@ -214,18 +216,16 @@ func (l *Log) Append(drafts []Draft) ([]Entry, error) {
 	return entries, nil
 }
 
-// sound refuses drafts that could not be read again.
-func sound(drafts []Draft) error {
+// Sound refuses a draft that could not be read again.
+func (d *Draft) Sound() error {
 	const year10000 = 253402300800
-	for _, d := range drafts {
-		switch {
-		case !opName.MatchString(d.Op):
-			return fmt.Errorf("journal: %q is no operation", d.Op)
-		case d.Time < 0 || d.Time >= year10000:
-			return fmt.Errorf("journal: the time %d has no four-digit year", d.Time)
-		case len(d.Body)+1024 > maxLine || bytes.IndexByte(d.Body, '\n') >= 0 || len(d.Body) == 0:
-			return fmt.Errorf("journal: the body of an entry is one line of at most %d bytes", maxLine-1024)
-		}
+	switch {
+	case !isOp(d.Op):
+		return fmt.Errorf("journal: %q is no operation", d.Op)
+	case d.Time < 0 || d.Time >= year10000:
+		return fmt.Errorf("journal: the time %d has no four-digit year", d.Time)
+	case len(d.Body)+1024 > maxLine || bytes.IndexByte(d.Body, '\n') >= 0 || len(d.Body) == 0:
+		return fmt.Errorf("journal: the body of an entry is one line of at most %d bytes", maxLine-1024)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (l *Log) link(drafts []Draft) ([]Entry, Chain) {
 	for i, d := range drafts {
 		e := &entries[i]
 		*e = Entry{Seq: c.Seq + 1, Time: max(d.Time, c.Time), Prev: c.Hash, Durable: l.durable, Op: d.Op, Body: d.Body}
-		l.scratch = e.seal(l.scratch)
+		e.Hash = l.hasher.of(e, d.begun)
 		l.buffer = append(e.appendLine(l.buffer), '\n')
 		c.Seq, c.Hash, c.Time = e.Seq, e.Hash, e.Time
 	}

@@ -75,10 +75,10 @@ const (
 
 // Chain checks that entries follow each other.
 type Chain struct {
-	Seq     uint64
-	Hash    string
-	Time    int64
-	scratch []byte
+	Seq    uint64
+	Hash   string
+	Time   int64
+	hasher hasher
 }
 
 // Next checks one line and moves on. The entry's body is part of line.
@@ -88,8 +88,7 @@ func (c *Chain) Next(line []byte) (Entry, *Fault) {
 	if err != nil {
 		return e, fault(Malformed, err.Error())
 	}
-	var ok bool
-	if c.scratch, ok = e.verify(c.scratch); !ok {
+	if c.hasher.of(&e, nil) != e.Hash {
 		return e, fault(HashWrong, "the entry's hash is not that of its bytes")
 	}
 	switch {

@@ -2,8 +2,10 @@ package pdp
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"strings"
 	"sync"
 
@@ -32,6 +34,8 @@ type request struct {
 	entry  journal.Entry
 	err    error
 	done   chan struct{}
+
+	buffer *buffer // to give back once it is on disk
 }
 
 // answer ends a request.
@@ -44,7 +48,8 @@ func (r *request) answer(err error) {
 type made struct {
 	record engine.Record
 	writes engine.Writes
-	body   []byte
+	draft  journal.Draft
+	buffer *buffer // of the draft's body
 	reads  evidence.Reads
 	bundle *bundle.Bundle
 	err    error
@@ -53,129 +58,226 @@ type made struct {
 // maxBatch bounds how many answers wait for one sync.
 const maxBatch = 512
 
-// committer is the only writer: it puts requests in order, and keeps its lists
-// from batch to batch.
+// batch is what one sync puts on disk.
+type batch struct {
+	txn      *evidence.Batch
+	view     *evidence.View // for what no decision rests on
+	requests []*request
+	drafts   []journal.Draft
+	entries  []journal.Entry
+	acting   *bundle.Bundle // in force after it
+}
+
+// committer is the only writer: it puts requests in order. While one batch is on
+// its way to the disk, it fills the next one on top of it. Nothing of a batch is
+// visible, and none of its answers given, before it is on disk; where it fails,
+// what was decided on top of it is dropped too, and nothing more is decided.
 type committer struct {
 	*PDP
-	batch  []*request
-	placed []*request
-	drafts []journal.Draft
+	filling batch
+	flying  *batch // on its way to the disk; nil: none
+	seq     uint64 // of the last entry that was placed
+	err     error  // why nothing more is decided
+	toSync  chan *batch
+	synced  chan error
 }
 
-// commit runs until the requests are closed.
+// commit runs until the requests are closed and answered.
 func (p *PDP) commit() {
 	defer close(p.done)
-	c := &committer{PDP: p}
-	for first := range p.requests {
-		c.batch = append(c.batch[:0], first)
-		for len(c.batch) < maxBatch {
-			more, ok := p.take()
+	c := &committer{PDP: p, toSync: make(chan *batch), synced: make(chan error)}
+	c.seq, _ = p.log.Head()
+	go func() {
+		defer close(c.synced)
+		for b := range c.toSync {
+			var err error
+			b.entries, err = p.append(b.drafts)
+			c.synced <- err
+		}
+	}()
+	c.run()
+	close(c.toSync)
+	<-c.synced
+}
+
+func (c *committer) run() {
+	requests := c.requests
+	for requests != nil || c.flying != nil {
+		in := requests
+		if len(c.filling.drafts) >= maxBatch {
+			in = nil
+		}
+		select {
+		case r, ok := <-in:
 			if !ok {
+				requests = nil
 				break
 			}
-			c.batch = append(c.batch, more)
+			c.place(r)
+			if c.flying == nil {
+				c.placeWaiting(in)
+				c.launch()
+			}
+		case err := <-c.synced:
+			c.land(err)
 		}
-		c.commitBatch()
-		clear(c.batch)
-		clear(c.placed)
-		clear(c.drafts)
 	}
 }
 
-// take is the next request, if one is waiting.
-func (p *PDP) take() (*request, bool) {
-	select {
-	case r, ok := <-p.requests:
-		return r, ok
-	default:
-		return nil, false
+// placeWaiting places the requests that are waiting already.
+func (c *committer) placeWaiting(requests <-chan *request) {
+	for len(c.filling.drafts) < maxBatch {
+		select {
+		case r, ok := <-requests:
+			if !ok {
+				return // run sees it too
+			}
+			c.place(r)
+		default:
+			return
+		}
 	}
 }
 
-// commitBatch puts a batch in order, on disk and in the state, and answers.
-func (c *committer) commitBatch() {
-	txn := c.store.Begin()
-	defer txn.Abort()
-	acting := c.bundle.Load()
-	seq, _ := c.log.Head()
-	c.placed, c.drafts = c.placed[:0], c.drafts[:0]
-	view := txn.View()
-	for _, r := range c.batch {
-		draft, next, err := c.place(txn, view, acting, r, seq+1)
-		if err != nil {
-			r.answer(err)
-			continue
-		}
-		if next != nil {
-			acting = next
-		}
-		seq++
-		c.drafts, c.placed = append(c.drafts, draft), append(c.placed, r)
-	}
-	if len(c.drafts) == 0 {
+// launch sends what was placed to the disk.
+func (c *committer) launch() {
+	c.send()
+	c.prepare()
+}
+
+func (c *committer) send() {
+	if len(c.filling.drafts) == 0 {
 		return
 	}
-	entries, err := c.keep(txn)
-	for i, r := range c.placed {
-		if err == nil {
-			r.entry.Seq, r.entry.Hash = entries[i].Seq, entries[i].Hash
-		}
-		if r.draft == nil {
-			c.bodies.put(c.drafts[i].Body)
-		}
+	b := c.filling
+	c.filling, c.flying = batch{}, &b
+	c.toSync <- &b
+}
+
+// prepare does what could fail of making a batch visible while it is on its way:
+// if it fails, the entries are on disk and the state is not theirs, so nothing
+// more may be decided on it.
+func (c *committer) prepare() {
+	if c.flying == nil {
+		c.drop(&c.filling, c.err) // nothing could be placed in it
+		return
+	}
+	if err := c.flying.txn.Prepare(); err != nil {
+		c.err = fmt.Errorf("pdp: the state cannot follow the journal; open it again: %w", err)
+	}
+}
+
+// land makes a batch that is on disk visible and answers it, with the next one
+// on its way already.
+func (c *committer) land(err error) {
+	b := c.flying
+	c.flying = nil
+	if c.err == nil {
+		c.err = err
+	}
+	if c.err != nil {
+		c.drop(b, c.err)
+		c.drop(&c.filling, c.err)
+		return
+	}
+	c.send()
+	if err := b.txn.Commit(); err != nil {
+		c.err = err // it was prepared, so this cannot be
+	}
+	c.bundle.Store(b.acting)
+	for i, r := range b.requests {
+		r.entry.Seq, r.entry.Hash = b.entries[i].Seq, b.entries[i].Hash
+		c.buffers.put(r.buffer)
+		r.answer(c.err)
+	}
+	c.prepare()
+}
+
+// drop answers what was placed in a batch with an error. Nothing of it is kept.
+func (c *committer) drop(b *batch, err error) {
+	if b.txn != nil {
+		b.txn.Abort()
+	}
+	for _, r := range b.requests {
+		r.answer(err)
+	}
+	*b = batch{}
+}
+
+// place puts a request in its place behind all before it, or answers it with an
+// error at once.
+func (c *committer) place(r *request) {
+	err := c.err
+	if err == nil && c.filling.txn == nil {
+		err = c.begin()
 	}
 	if err == nil {
-		c.bundle.Store(acting)
+		err = c.fold(&c.filling, r)
 	}
-	for _, r := range c.placed {
+	if err != nil {
 		r.answer(err)
 	}
 }
 
-// keep puts what was placed on disk, and then in the state. What could fail of
-// the state is done before anything is written.
-func (c *committer) keep(txn *evidence.Batch) ([]journal.Entry, error) {
-	if err := txn.Prepare(); err != nil {
-		return nil, err
+// begin opens the state of the batch that is filled, on top of the one that is
+// on its way.
+func (c *committer) begin() (err error) {
+	b := &c.filling
+	if c.flying == nil {
+		b.txn, b.acting = c.store.Begin(), c.bundle.Load()
+	} else {
+		b.acting = c.flying.acting
+		b.txn, err = c.flying.txn.Next()
 	}
-	entries, err := c.log.Append(c.drafts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		b.view = b.txn.View()
 	}
-	return entries, txn.Commit()
+	return err
 }
 
-// place folds one request into the transaction. What was decided ahead of its
-// turn stands when nothing that it read has moved since. The view is for reading
-// what no decision rests on.
-func (p *PDP) place(txn *evidence.Batch, view *evidence.View, acting *bundle.Bundle, r *request, seq uint64) (journal.Draft, *bundle.Bundle, error) {
-	if r.draft != nil {
-		op, body, next, err := r.draft(acting)
+// fold folds one request into a batch. What was decided ahead of its turn stands
+// when nothing that it read has moved since.
+func (c *committer) fold(b *batch, r *request) error {
+	draft, next := journal.Draft{}, b.acting
+	var w engine.Writes
+	switch {
+	case r.draft != nil:
+		op, body, activated, err := r.draft(b.acting)
 		if err != nil {
-			return journal.Draft{}, nil, err
+			return err
 		}
-		r.record.Time = max(r.now, view.Clock())
-		return journal.Draft{Time: r.record.Time, Op: op, Body: body}, next, txn.Apply(engine.Writes{Clock: r.record.Time})
+		if activated != nil {
+			next = activated
+		}
+		r.record.Time = max(r.now, b.view.Clock())
+		draft, w = journal.Draft{Time: r.record.Time, Op: op, Body: body}, engine.Writes{Clock: r.record.Time}
+	case r.bundle != nil && r.bundle != b.acting:
+		return errBundleMoved
+	default:
+		m := r.made
+		if !stands(m, b.acting, b.view, r.event.Time) {
+			ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
+			m = c.decide(ctx, b.acting, b.txn.View(), &r.event)
+			cancel()
+		}
+		if m.err != nil {
+			return m.err
+		}
+		m.record.Stamp(c.seq + 1)
+		m.writes.Stamp(c.seq + 1)
+		r.record, r.buffer = m.record, m.buffer
+		draft, w = m.draft, m.writes
 	}
-	if r.bundle != nil && r.bundle != acting {
-		return journal.Draft{}, nil, errBundleMoved
+	if err := draft.Sound(); err != nil {
+		return err
 	}
-	m := r.made
-	if !stands(m, acting, view, r.event.Time) {
-		ctx, cancel := context.WithTimeout(context.Background(), p.options.Timeout)
-		m = p.decide(ctx, acting, txn.View(), &r.event)
-		cancel()
+	if err := b.txn.Apply(w); err != nil {
+		return err
 	}
-	if m.err != nil {
-		return journal.Draft{}, nil, m.err
-	}
-	m.record.Stamp(seq)
-	m.writes.Stamp(seq)
-	if err := txn.Apply(m.writes); err != nil {
-		return journal.Draft{}, nil, err
-	}
-	r.record = m.record
-	return journal.Draft{Time: m.record.Time, Op: r.event.Op.String(), Body: m.body}, nil, nil
+	c.seq++
+	b.acting = next
+	b.requests, b.drafts = append(b.requests, r), append(b.drafts, draft)
+	return nil
 }
 
 // stands reports whether what was decided ahead of its turn is what would be
@@ -231,26 +333,36 @@ func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View,
 	if d := m.record.Decision; d != nil {
 		e.Attempt.Imposed = d.Imposed
 	}
-	m.body, m.err = reexam.AppendBody(p.bodies.get(), &e, &m.record, b, p.versions, p.options.RedactionKey)
+	m.buffer = p.buffers.get()
+	m.buffer.body, m.err = reexam.AppendBody(m.buffer.body[:0], &e, &m.record, b, p.versions, p.options.RedactionKey)
+	if m.err == nil {
+		m.draft = journal.Draft{Time: m.record.Time, Op: e.Op.String(), Body: m.buffer.body}
+		m.draft.Begin(m.buffer.sum)
+	}
 	m.reads = view.Reads()
 	return m
 }
 
-// buffers keeps the bodies of entries for the next ones: each is used once and
-// then copied into the log.
-type buffers struct{ pool sync.Pool }
-
-func (b *buffers) get() []byte {
-	if p, ok := b.pool.Get().(*[]byte); ok {
-		return (*p)[:0]
-	}
-	return make([]byte, 0, 4096)
+// buffer is room for the body of an entry and its hash.
+type buffer struct {
+	body []byte
+	sum  hash.Hash
 }
 
-// put takes a body back. Whoever gave it must not look at it again.
-func (b *buffers) put(body []byte) {
+// buffers keeps the room of entries that were written for the next ones.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *buffer {
+	if p, ok := b.pool.Get().(*buffer); ok {
+		return p
+	}
+	return &buffer{body: make([]byte, 0, 4096), sum: sha256.New()}
+}
+
+// put takes room back. Whoever gave it must not look at it again.
+func (b *buffers) put(p *buffer) {
 	const most = 64 << 10
-	if cap(body) <= most {
-		b.pool.Put(&body)
+	if p != nil && cap(p.body) <= most {
+		b.pool.Put(p)
 	}
 }

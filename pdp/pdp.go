@@ -54,9 +54,10 @@ type PDP struct {
 	versions reexam.Versions
 	store    *evidence.Store
 	log      *journal.Log
+	append   func([]journal.Draft) ([]journal.Entry, error)
 	bundle   atomic.Pointer[bundle.Bundle]
 	requests chan *request
-	bodies   buffers
+	buffers  buffers
 	mu       sync.RWMutex // guards closed against sends
 	closed   bool
 	done     chan struct{}
@@ -152,7 +153,7 @@ func Open(dir string, o Options) (*PDP, error) {
 	if fold.Bundle() == nil {
 		return nil, errors.Join(fmt.Errorf("%w (%s: no bundle was activated)", ErrNoState, dir), log.Close())
 	}
-	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
+	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, append: log.Append, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
 	p.bundle.Store(fold.Bundle())
 	go p.commit()
 	return p, nil
