@@ -237,7 +237,11 @@ func (t *bundleTest) seen(d *engine.Decision) {
 
 func (t *bundleTest) summarise() {
 	t.coverage.Gates = map[string][]string{}
-	for _, name := range t.bundle.OwnGates() {
+	gates := t.bundle.OwnGates()
+	if t.bundle.Contract().Critic != nil {
+		gates = append(gates, engine.Structure, engine.CriticGate)
+	}
+	for _, name := range gates {
 		t.coverage.Gates[name] = slices.Sorted(maps.Keys(t.gates[name]))
 	}
 	for _, name := range t.bundle.FloorNames() {

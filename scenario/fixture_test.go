@@ -46,7 +46,7 @@ func desk(t testing.TB) *bundle.Bundle {
 		add("conjunct/contract/data.yaml", "    capacity: 4\n", "    capacity: 4\n    frozen: false\n  pins: {context: v1}\n")
 		add("conjunct/contract/data.yaml", "retry_budget: 1\n", "retry_budget: 1\nevidence: {ci: {ttl: 60, sources: [runner], pins: [context]}}\ncontext: {kb: {}}\n")
 		f.Content["conjunct/floors/floors.rego"] = append(f.Content["conjunct/floors/floors.rego"],
-			[]byte("\nfloors contains {\"name\": \"frozen\", \"tier\": \"propose\"} if input.state.settings.frozen == true\n\nfloors contains {\"name\": \"outside\", \"tier\": \"propose\"} if input.facts.outside == true\n\nfloors contains {\"name\": \"late\", \"tier\": \"propose\"} if input.now > 1800000000\n")...)
+			[]byte("\nfloors contains {\"name\": \"frozen\", \"tier\": \"propose\"} if input.state.settings.frozen == true\n\nfloors contains {\"name\": \"outside\", \"tier\": \"propose\"} if input.facts.path.outside == true\n\nfloors contains {\"name\": \"late\", \"tier\": \"propose\"} if input.now > 1800000000\n")...)
 	})
 }
 

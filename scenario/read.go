@@ -132,6 +132,7 @@ func (r *reader) scenario(n *datafile.Node) Scenario {
 		"expect": r.expect(&s.Expect),
 	}, "name", "action", "expect")
 	r.names(n.At("action"), &s)
+	r.ofCall(n.At("state"), &s)
 	if n.At("expect") != nil && s.Expect.Len() == 0 {
 		r.Report(n.At("expect"), "scenario_empty", "", "the scenario expects nothing, so it could not fail")
 	}
@@ -228,7 +229,7 @@ func (r *reader) facts(into *map[string]any) func(*datafile.Node) {
 
 // state reads what is known besides the contract's start.
 func (r *reader) state(s *Scenario) func(*datafile.Node) {
-	s.Settings, s.Evidence = map[string]any{}, map[string]engine.Evidence{}
+	s.Settings, s.Evidence, s.Entities = map[string]any{}, map[string]engine.Evidence{}, map[engine.Entity]bool{}
 	return func(n *datafile.Node) {
 		r.Object(n, "state", datafile.Fields{
 			"settings": r.Each("settings", func(name string, key, v *datafile.Node) {
@@ -241,7 +242,28 @@ func (r *reader) state(s *Scenario) func(*datafile.Node) {
 			"evidence": r.Each("evidence", func(name string, key, v *datafile.Node) {
 				s.Evidence[name] = r.evidence(name, key, v)
 			}),
+			"approved_entities": r.Items("approved_entities", func(_ int, v *datafile.Node) {
+				e, ok := engine.EntityOf(v.Value)
+				if v.Kind != datafile.Scalar || !ok {
+					r.Report(v, "data_type", "", "an approved entity must be text or a number")
+				}
+				s.Entities[e] = true
+			}),
 		})
+	}
+}
+
+// ofCall ties the evidence that is of this very call to it, and holds what is
+// said of entities to a tool that is asked about them.
+func (r *reader) ofCall(n *datafile.Node, s *Scenario) {
+	for name, e := range s.Evidence {
+		if of := n.At("evidence", name, "call"); of != nil && of.Value == true {
+			e.Call = s.Action.CallHash
+			s.Evidence[name] = e
+		}
+	}
+	if at := n.At("approved_entities"); at != nil && s.Action.Tool != "" && !r.policy.Contract().UnderCritic(s.Action.Tool) {
+		r.Report(at, "scenario_entities", "", "the policy puts %s under no critic, so no entity is new for it", s.Action.Tool)
 	}
 }
 
@@ -256,6 +278,8 @@ func (r *reader) evidence(name string, key, n *datafile.Node) engine.Evidence {
 	r.Object(n, "evidence "+name, datafile.Fields{
 		"status":  r.Member("status", &e.Status),
 		"source":  r.Text("source", &e.Source),
+		"by":      r.Text("by", &e.By),
+		"call":    r.Boolean("call", new(bool)),
 		"time":    r.now(&e.Time),
 		"expires": r.OptionalWhole("expires", 0, &e.Expires),
 		"pins": func(n *datafile.Node) {

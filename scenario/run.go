@@ -36,6 +36,7 @@ func (s Scenario) input(p engine.Policy) engine.Input {
 	state := p.Contract().FirstState()
 	state.Settings = overlay(state.Settings, s.Settings)
 	state.Evidence = overlay(state.Evidence, s.Evidence)
+	state.Entities = s.Entities
 	return engine.Input{Action: s.Action, Facts: s.Facts, State: state, Now: s.Now}
 }
 

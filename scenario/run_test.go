@@ -48,7 +48,7 @@ func TestEachExpectationDiffers(t *testing.T) {
 		t.Run(c.expect, func(t *testing.T) {
 			facts := ""
 			if !strings.HasPrefix(c.expect, "floors") && !strings.HasPrefix(c.expect, "reasons") {
-				facts = "facts: {outside: false}\n"
+				facts = "facts: {path: {outside: false}}\n"
 			}
 			s := parseOne(t, p, head+facts+"expect:\n"+map[bool]string{true: "# comment\n"}[facts == ""]+"  "+c.expect+"\n")
 			c.want.Row = strings.Count(head+facts+"expect:\n"+map[bool]string{true: "# comment\n"}[facts == ""], "\n") + 1
@@ -73,7 +73,7 @@ func TestEachExpectationDiffers(t *testing.T) {
 // TestEachExpectationHolds: the same keys when they hold tell nothing.
 func TestEachExpectationHolds(t *testing.T) {
 	p := desk(t)
-	s := parseOne(t, p, head+"facts: {outside: false}\nexpect: {base_tier: execute, tier: execute, boundary: allow, transition: act, outcome: allow, permit: true, notify: false, cause: \"\", floors: [], reasons: [base_tier], "+
+	s := parseOne(t, p, head+"facts: {path: {outside: false}}\nexpect: {base_tier: execute, tier: execute, boundary: allow, transition: act, outcome: allow, permit: true, notify: false, cause: \"\", floors: [], reasons: [base_tier], "+
 		"gates: {BOUNDS: pass, EVIDENCE: not_applicable}, consequence: {reversibility: reversible, blast_radius: task, absorbed_by: agent, detection_latency: immediate, source: declared}}\n")
 	if r := s.Run(t.Context(), p); len(r.Differences) > 0 {
 		t.Errorf("differences %+v", r.Differences)
@@ -104,7 +104,7 @@ func TestOnlyWhatIsNamedIsCompared(t *testing.T) {
 // TestRunUsesNowFactsAndState: each of them changes the decision.
 func TestRunUsesNowFactsAndState(t *testing.T) {
 	p := desk(t)
-	merge := "action: {trace_id: t, call_id: c, tool: merge, arguments: {change: x}, confidence: 0.95}\nfacts: {outside: false}\n"
+	merge := "action: {trace_id: t, call_id: c, tool: merge, arguments: {change: x}, confidence: 0.95}\nfacts: {path: {outside: false}}\n"
 	const good = "state: {evidence: {ci: {status: pass, source: runner, time: 100, pins: {context: v1}}, kb: {status: pass}}}\n"
 	for _, c := range []struct{ name, text string }{
 		{"the state that the contract starts with", merge + "expect: {outcome: block, gates: {EVIDENCE: unknown, CONTEXT: unknown}, reasons: [evidence_missing, context_missing]}\n"},
@@ -113,13 +113,13 @@ func TestRunUsesNowFactsAndState(t *testing.T) {
 		{"evidence of another source", "now: 160\n" + merge + strings.Replace(good, "runner", "me", 1) + "expect: {gates: {EVIDENCE: fail}, reasons: [evidence_untraceable]}\n"},
 		{"evidence of another version", "now: 160\n" + merge + strings.Replace(good, "v1", "v2", 1) + "expect: {gates: {EVIDENCE: fail}, reasons: [evidence_version]}\n"},
 		{"evidence that has expired", "now: 160\n" + merge + strings.Replace(good, "time: 100", "time: 100, expires: 159", 1) + "expect: {gates: {EVIDENCE: fail}, reasons: [evidence_expired]}\n"},
-		{"a fact", "action: " + lookup + "\nfacts: {outside: true}\nexpect: {tier: propose, floors: [outside], reasons: [floor_applied]}\n"},
+		{"a fact", "action: " + lookup + "\nfacts: {path: {outside: true}}\nexpect: {tier: propose, floors: [outside], reasons: [floor_applied]}\n"},
 		{"a fact that is absent", "action: " + lookup + "\nexpect: {tier: propose, floors: [outside], reasons: [floor_applied_undetermined]}\n"},
-		{"a setting", "action: " + lookup + "\nfacts: {outside: false}\nstate: {settings: {frozen: true}}\nexpect: {tier: propose, floors: [frozen]}\n"},
-		{"a setting laid over another leaves it", "action: " + lookup + "\nfacts: {outside: false}\nstate: {settings: {frozen: true}}\nexpect: {outcome: review, gates: {SUPERVISION: pass}}\n"},
-		{"no room for a review", "action: " + lookup + "\nfacts: {outside: true}\nstate: {settings: {capacity: 0}}\nexpect: {transition: defer, gates: {SUPERVISION: fail}, reasons: [queue_full]}\n"},
-		{"now", "now: 1800000001\naction: " + lookup + "\nfacts: {outside: false}\nexpect: {floors: [late]}\n"},
-		{"now, a second before", "now: 1800000000\naction: " + lookup + "\nfacts: {outside: false}\nexpect: {floors: []}\n"},
+		{"a setting", "action: " + lookup + "\nfacts: {path: {outside: false}}\nstate: {settings: {frozen: true}}\nexpect: {tier: propose, floors: [frozen]}\n"},
+		{"a setting laid over another leaves it", "action: " + lookup + "\nfacts: {path: {outside: false}}\nstate: {settings: {frozen: true}}\nexpect: {outcome: review, gates: {SUPERVISION: pass}}\n"},
+		{"no room for a review", "action: " + lookup + "\nfacts: {path: {outside: true}}\nstate: {settings: {capacity: 0}}\nexpect: {transition: defer, gates: {SUPERVISION: fail}, reasons: [queue_full]}\n"},
+		{"now", "now: 1800000001\naction: " + lookup + "\nfacts: {path: {outside: false}}\nexpect: {floors: [late]}\n"},
+		{"now, a second before", "now: 1800000000\naction: " + lookup + "\nfacts: {path: {outside: false}}\nexpect: {floors: []}\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parseOne(t, p, "name: n\n"+c.text)
@@ -134,9 +134,9 @@ func TestRunUsesNowFactsAndState(t *testing.T) {
 // does not leak into it or into the contract.
 func TestRunChangesNothing(t *testing.T) {
 	p := desk(t)
-	s := parseOne(t, p, head+"facts: {outside: false}\nstate: {settings: {frozen: true}, evidence: {ci: {status: pass}}}\nexpect: {tier: propose}\n")
+	s := parseOne(t, p, head+"facts: {path: {outside: false}}\nstate: {settings: {frozen: true}, evidence: {ci: {status: pass}}}\nexpect: {tier: propose}\n")
 	first := s.Run(t.Context(), p)
-	other := parseOne(t, p, head+"facts: {outside: false}\nexpect: {tier: execute}\n").Run(t.Context(), p)
+	other := parseOne(t, p, head+"facts: {path: {outside: false}}\nexpect: {tier: execute}\n").Run(t.Context(), p)
 	if len(other.Differences) > 0 {
 		t.Errorf("another scenario's setting is still there: %+v", other.Differences)
 	}
@@ -156,7 +156,7 @@ func TestRunWithoutTime(t *testing.T) {
 	p := desk(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := parseOne(t, p, "name: n\naction: {trace_id: t, call_id: c, tool: email_customer, arguments: {to: pat@customer.example, body: x}, confidence: 0.95}\nfacts: {outside: false}\nexpect: {gates: {recipient-count: pass}}\n")
+	s := parseOne(t, p, "name: n\naction: {trace_id: t, call_id: c, tool: email_customer, arguments: {to: pat@customer.example, body: x}, confidence: 0.95}\nfacts: {path: {outside: false}}\nexpect: {gates: {recipient-count: pass}}\n")
 	if r := s.Run(ctx, p); len(r.Differences) != 1 || r.Differences[0].Got != "unknown" {
 		t.Errorf("differences %+v, want that the gate is unknown", r.Differences)
 	}

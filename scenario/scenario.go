@@ -18,6 +18,8 @@ type Scenario struct {
 	// State is laid over the contract's start state.
 	Settings map[string]any
 	Evidence map[string]engine.Evidence
+	// Entities are approved for the action's tool besides those of the contract.
+	Entities map[engine.Entity]bool
 	Expect   Expectation
 }
 
