@@ -51,6 +51,7 @@ func Decode(doc []byte) (engine.Action, error) {
 	a.Canonical = canonical
 	a.InputHash = Hash(canonical)
 	a.CallHash = Hash(callBytes(&a, len(canonical)))
+	a.Likeness, a.Holds = likeness(&a, len(canonical)), held(&a)
 	return a, nil
 }
 

@@ -49,6 +49,13 @@ func TestExampleIsReadWhole(t *testing.T) {
 		Canonical: a.Canonical,
 		InputHash: a.InputHash,
 		CallHash:  a.CallHash,
+		Likeness:  a.Likeness,
+		Holds: []engine.Held{
+			{Item: engine.Item{Kind: engine.KindTarget, Value: `acme\jdoe`}},
+			{Item: engine.Item{Kind: engine.KindRecord, Value: "inc-5012"}},
+			{Item: engine.Item{Kind: engine.KindRetrieved, Value: "kb-12"}},
+			{Item: engine.Item{Kind: engine.KindArgument, Value: `acme\jdoe`}, Argument: "account"},
+		},
 	}
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("got  %+v\nwant %+v", a, want)

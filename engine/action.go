@@ -27,6 +27,27 @@ type Action struct {
 	// are opaque here.
 	InputHash string
 	CallHash  string
+	// Likeness is shared by all calls that differ from this one in nothing but
+	// case, space and the like: a rejection binds it. Opaque; where it is empty
+	// the call hash stands in.
+	Likeness string
+	// Holds lists what the call is built on, in normal form and each once. It must
+	// not be changed.
+	Holds []Held
+}
+
+// Held is a value that a call is built on.
+type Held struct {
+	Item
+	Argument string // in which argument it stands; empty: in the context
+}
+
+// likeness is what a rejection of the call binds.
+func (a *Action) likeness() string {
+	if a.Likeness != "" {
+		return a.Likeness
+	}
+	return a.CallHash
 }
 
 // Agent is who proposes: the agent and the learned component in it.

@@ -145,11 +145,27 @@ type Failure struct {
 	Recoverable bool
 }
 
-// Item is one thing a rejected call was built on: a kind and a normalised value.
+// Item is one thing a call is built on: where it stood and its value in normal
+// form, opaque here. What makes two items one is the value: the same record may be
+// a target here and an argument there.
 type Item struct {
 	Kind  string `json:"kind"`
 	Value string `json:"value"`
 }
+
+// The kinds of items.
+const (
+	KindTarget    = "target_entity"
+	KindRecord    = "source_record"
+	KindRetrieved = "retrieved_context"
+	KindArgument  = "argument"
+	// KindEntity is an entity that an argument took from an earlier result, or that
+	// a pulled-back call gave.
+	KindEntity = "entity"
+	// KindEverything stands, without a value, for a call that holds more than is
+	// told apart: it counts as holding every item.
+	KindEverything = "everything"
+)
 
 // lookup follows a path into the state as policies see it.
 func (s *State) lookup(path []string) (any, bool) {
