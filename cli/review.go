@@ -302,6 +302,6 @@ func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) e
 		return usagef("put its public half into conjunct/authority/data.yaml and activate the bundle", "no reviewer of the bundle in force has the key in %s", file)
 	}
 	e.By.Name = name
-	e.Review.Signature, err = reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), name, e.Review)
+	e.Review.Signature, err = reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), *e)
 	return err
 }

@@ -97,6 +97,8 @@ func (p *painter) episode(r *episode.Result) error {
 
 func (p *painter) record(rec *engine.Record) {
 	switch {
+	case rec.Second != nil:
+		p.secondLook(rec)
 	case rec.Decision != nil:
 		p.attempt(rec)
 	case rec.Invalid != "":
@@ -126,6 +128,25 @@ func (p *painter) attempt(rec *engine.Record) {
 	}
 	p.printf("         transition  %s\n", d.Transition)
 	p.printf("         record      %d  %s\n", rec.Seq, p.paint(dim, fmt.Sprintf("retries left %d, review %s", rec.RetryLeft, rec.ReviewOutcome)))
+}
+
+// secondLook prints what became of a call that was looked at again.
+func (p *painter) secondLook(rec *engine.Record) {
+	look, c := rec.Second, yellow
+	if look.Effect == engine.PulledBack {
+		c = red
+	}
+	p.printf("  t=%-4d %-10s %s %s\n", rec.Time, rec.Op, p.paint(c, look.Effect.String()), visible(look.Path.Trace+"/"+look.CallID))
+	for _, item := range look.Items {
+		p.printf("         suspect     %s %s\n", item.Kind, visible(item.Value))
+	}
+	switch {
+	case look.Origin:
+		p.printf("         origin      the suspect items came from here\n")
+	case look.Effect != engine.FlaggedRead:
+		p.printf("         authority   %s, %s -> %s, %s\n", look.Was.Outcome, look.Was.Tier, look.Now.Outcome, look.Now.Tier)
+	}
+	p.printf("         record      %d  %s\n", rec.Seq, p.paint(dim, fmt.Sprintf("because of entry %d", look.Rejection)))
 }
 
 func firstText(reasons []engine.Reason) string {

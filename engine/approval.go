@@ -107,7 +107,7 @@ func (in *Input) Sees(bundle string) Versions {
 // Current reports whether the request is pending and in time. A nil request is
 // not.
 func (r *Request) Current(now int64, settings map[string]any, expiry Expiry) bool {
-	return r != nil && r.Status == Pending && r.Time <= now && within(r.Time, r.Expires, now, settings, expiry)
+	return r != nil && r.Status == Pending && r.PulledBack || r != nil && r.Status == Pending && r.Time <= now && within(r.Time, r.Expires, now, settings, expiry)
 }
 
 // within reports whether something made at t is still alive, inclusively. The

@@ -24,7 +24,7 @@ func (f *fold) attempt() {
 	d := f.decide(in)
 	in.Consequence = d.Consequence
 	f.look(&in)
-	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
+	f.proposed(&path, a, &d, before.Suspect)
 	f.follow(&path, &d, &in)
 	f.vouch(&d, &in, named)
 	f.w.SetPath(f.key(), path)
@@ -34,6 +34,42 @@ func (f *fold) attempt() {
 		f.remember(a.Action.TraceID, Agent{Component: c.Component})
 	}
 	f.describe(&d, before, path)
+}
+
+// proposed notes what was proposed, and the first time what it holds.
+func (f *fold) proposed(path *Path, a *Attempt, d *Decision, suspect []Item) {
+	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
+	path.Time, path.Facts, path.FactsHash, path.Authority = f.now, a.FactsText, a.FactsHash, granted(d)
+	if path.First == 0 {
+		path.First, path.Same, path.Redacted = Self, f.contract.same(&a.Action), f.contract.redacts(&a.Action)
+		path.Holds = f.contract.holdings(&a.Action)
+		for _, item := range path.Holds {
+			f.w.Holders = append(f.w.Holders, HolderWrite{item.Value, f.key()})
+		}
+	}
+	f.refusal(path, d)
+	if t, declared := f.policy.Tool(path.Tool); declared && t.Effect == Read && len(suspect) > 0 && path.Flagged == nil {
+		path.Flagged = &Flag{Items: suspect}
+	}
+}
+
+// refusal recognises a call that was refused before, and remembers one that is
+// refused now: by its tier, its arguments or a standing rejection, which asking
+// again does not change.
+func (f *fold) refusal(path *Path, d *Decision) {
+	trace := f.view.Trace(f.e.TraceID)
+	if trace.Refused {
+		f.rec.RetryOf = f.view.Refused(f.e.TraceID, path.Same)
+	}
+	rejected := slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Code == "rejected" })
+	if f.rec.RetryOf != 0 || d.Permit || d.Boundary != Deny && !rejected {
+		return
+	}
+	f.w.Refusals = append(f.w.Refusals, RefusalWrite{f.e.TraceID, path.Same, Self})
+	if !trace.Refused {
+		trace.Refused = true
+		f.w.SetTrace(f.e.TraceID, trace)
+	}
 }
 
 func (f *fold) decide(in Input) Decision {
@@ -73,6 +109,13 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 	switch {
 	case d.Permit:
 		path.Released, path.Reported, path.Runs = Self, false, path.Runs+1
+		if path.Ran == 0 {
+			path.Ran = Self
+		}
+		if path.Pulled != nil {
+			// A person has decided, or cleared what was suspect.
+			path.Pulled, path.Request = nil, closed(path.Request, Returned)
+		}
 		if in.State.Path.Approval != nil && !f.contract.Approval.Many {
 			path.Approval = nil
 		}
@@ -81,6 +124,7 @@ func (f *fold) follow(path *Path, d *Decision, in *Input) {
 		path.Retries++
 	case d.Transition == Escalate && !current:
 		path.Request = f.request(in, seen(), d.open)
+		path.Request.PulledBack = path.Pulled != nil && path.Pulled.Answer == ""
 		d.Request = Self
 		f.rec.Requested = true
 	}
@@ -211,6 +255,8 @@ func (r *Record) reviewed(before State, after Path, now int64, expiry Expiry) {
 // describe names the state of a path in one word.
 func (p *Path) describe(rejected *Rejection) string {
 	switch {
+	case p.Pulled.waits(), p.Pulled != nil && p.Request != nil && p.Request.Status == Pending:
+		return "pulled_back"
 	case rejected != nil:
 		return "rejected"
 	case p.Failure != nil:

@@ -23,10 +23,13 @@ const (
 	OpResult
 	OpActivate
 	OpCheckpoint
+	// OpReexamine looks at a call again. Nobody can send it: it follows from a
+	// rejection.
+	OpReexamine
 )
 
 var opNames = names{"none", "change", "settings", "evidence", "failure", "engage", "attempt", "review",
-	"clear", "confirm", "compensate", "acknowledge", "result", "activate", "checkpoint"}
+	"clear", "confirm", "compensate", "acknowledge", "result", "activate", "checkpoint", "reexamine"}
 
 func (o Op) String() string               { return opNames.text(uint8(o)) }
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
@@ -36,11 +39,11 @@ func (o *Op) UnmarshalText(b []byte) (err error) {
 }
 
 // Ops lists the operations that authority is asked for: all but attempt, which
-// the decision itself answers.
+// the decision itself answers, and reexamine, which follows from a rejection.
 func Ops() []string {
 	var out []string
 	for o := OpChange; int(o) < len(opNames); o++ {
-		if o != OpAttempt {
+		if o != OpAttempt && o != OpReexamine {
 			out = append(out, o.String())
 		}
 	}
@@ -75,6 +78,9 @@ type Event struct {
 	Attempt  Attempt           // attempt
 	Review   ReviewEvent       // review
 	Result   ResultEvent       // result
+	Answer   Answer            // clear, confirm, compensate, acknowledge
+	// Reexamine is what to look at again, with the action and facts in Attempt.
+	Reexamine Reexamination
 }
 
 // Identity is who an event comes from, as the enforcement point authenticated
@@ -103,7 +109,13 @@ type Attempt struct {
 	Facts        map[string]any
 	FactsUnknown []string
 	FactsHash    string
-	Imposed      []Imposed
+	// FactsText is what the facts were hashed from, opaque here: a re-examination
+	// decides on the same ones.
+	FactsText []byte
+	Imposed   []Imposed
+	// Missing marks an action that the journal does not hold whole: it cannot be
+	// decided.
+	Missing bool
 	// Recorded is the decision that a journal holds for an action whose arguments
 	// were redacted: it is followed and cannot be made again. Nil: decide.
 	Recorded *Decision
@@ -180,8 +192,9 @@ type ResultEvent struct {
 	Overhead    *float64 // seconds that the caller waited for the decision; nil: not told
 	Cost        *float64 // what it cost, at least 0; nil: not told
 	// Produced are the entities found in the result: what later calls may take
-	// from it.
+	// from it. Values are they in normal form, each once, opaque here.
 	Produced []string
+	Values   []string
 	// Incident is the rejection code of a later report that the call was wrong. It
 	// works like a rejection.
 	Incident string

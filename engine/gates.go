@@ -106,6 +106,10 @@ func (j *judgement) bounds() Finding {
 		fails = append(fails, reason("already_released", fmt.Sprintf("the same call was released by entry %d", j.in.State.Path.Released),
 			NewFact("/path/released", j.in.State.Path.Released)))
 	}
+	if p := j.in.State.Path.Pulled; p.spent() {
+		fails = append(fails, reason("pulled_back", fmt.Sprintf("the call ran and was pulled back by entry %d, so it is never run again", p.Seq),
+			NewFact("/path/pulled_back", p.Seq), NewFact("/path/pulled_back/rejection", p.Rejection)))
+	}
 	if r := j.in.State.Rejection; r != nil {
 		fails = append(fails, reason("rejected", fmt.Sprintf("a reviewer rejected this call (%s) and the rejection stands", r.Code),
 			NewFact("/rejection/code", r.Code), NewFact("/rejection/seq", r.Seq)))

@@ -58,7 +58,9 @@ func (j *judgement) hopeless() (out []Need) {
 		}
 		out = append(out, Need{"nothing", text})
 	}
-	if j.released() {
+	if j.in.State.Path.Pulled.spent() {
+		out = append(out, Need{"nothing", "nothing can allow it again: it ran and was pulled back"})
+	} else if j.released() {
 		out = append(out, Need{"nothing", "nothing can allow it again: it was released before"})
 	}
 	return out

@@ -26,12 +26,32 @@ func (f *fold) result() {
 		path.Reported = true
 		path.Failure = &Failure{Seq: Self, Recoverable: r.Recoverable}
 	case NotRun:
-		path.Released, path.Runs = 0, path.Runs-1
+		path.unrun()
+	}
+	if len(r.Values) > 0 && r.Status != NotRun {
+		f.w.Results = append(f.w.Results, ResultWrite{Key: f.key(), Seq: Self, Values: r.Values})
+		f.spreadResults(&path, r.Values)
 	}
 	if r.Incident != "" {
-		path.Approval = nil
+		path.answer(RejectedRequest.String())
+		path.Request, path.Approval = closed(path.Request, RejectedRequest), nil
 		f.disown(&path)
-		f.bind(r.Incident)
+		f.bind(&path, r.Incident)
 	}
 	f.w.SetPath(f.key(), path)
+}
+
+// unrun takes back a release whose call was never run. A call that was pulled
+// back as one that ran waits for a release then, as any other.
+func (p *Path) unrun() {
+	p.Released, p.Runs = 0, p.Runs-1
+	if p.Runs > 0 {
+		return
+	}
+	p.Ran = 0
+	if p.Pulled.waits() {
+		c := *p.Pulled
+		c.Ran = false
+		p.Pulled = &c
+	}
 }

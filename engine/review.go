@@ -10,8 +10,7 @@ import (
 // does not count is invalid and leaves the request as it is.
 func (f *fold) review() {
 	path, s := f.path(), f.state()
-	if f.contract.SignedReviews && !f.e.Review.Signed {
-		f.refuse("review_unsigned", "the contract asks for signed reviews")
+	if f.unsigned(f.e.Review.Signed) {
 		return
 	}
 	if f.e.Review.Outcome == Revoke {
@@ -19,11 +18,18 @@ func (f *fold) review() {
 			// What is revoked is an approval, and with it what it said of entities.
 			f.disown(&path)
 		}
-		path.Request, path.Approval = nil, nil
+		path.Approval = nil
+		if !path.Pulled.waits() {
+			path.Request = nil
+		}
 		f.w.SetPath(f.key(), path)
-		f.w.SetRejection(f.e.Call, nil)
+		f.w.SetRejection(f.same(), nil)
 		f.reviewer(Approved)
 		f.rec.ReviewOutcome = NoRequest
+		return
+	}
+	if o := f.e.Review.Outcome; path.Pulled.waits() && o != Reject {
+		f.refuse("pulled_back_ran", "the call ran before it was pulled back, so it is not released again: confirm, compensate or acknowledge it")
 		return
 	}
 	request := s.Path.Request
@@ -98,17 +104,20 @@ func (f *fold) reject(path *Path, next *Request) {
 	if code == "" {
 		code = "other"
 	}
-	f.bind(code)
+	path.answer(RejectedRequest.String())
+	f.bind(path, code)
 	f.complete(path, next)
 }
 
-// bind makes the rejection that the event is.
-func (f *fold) bind(code string) {
-	before := (*Rejection)(nil)
-	if r, ok := f.view.Rejection(f.e.Call); ok {
+// bind makes the rejection that the event is, of the call and of its trivial
+// changes, and makes suspect what the call was built on.
+func (f *fold) bind(path *Path, code string) {
+	same, before := f.same(), (*Rejection)(nil)
+	if r, ok := f.view.Rejection(same); ok {
 		before = &r
 	}
-	f.w.SetRejection(f.e.Call, &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Reviewer: f.e.By.Name, Code: code, Pins: f.state().Pins})
+	f.w.SetRejection(same, &Rejection{Before: before, Seq: Self, Time: f.now, Trace: f.e.TraceID, Call: f.e.Call, Reviewer: f.e.By.Name, Code: code, Pins: f.state().Pins})
+	f.suspect(path, code)
 }
 
 func (f *fold) complete(path *Path, next *Request) {

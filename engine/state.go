@@ -58,7 +58,61 @@ type Path struct {
 	Runs      int       // releases that were not reported as not run
 	Released  uint64    // seq of the entry that released the call; 0 if none stands
 	ChangedAt uint64    // seq of the last real change of one of its own pins
+
+	First uint64 // seq of the first proposal
+	Time  int64  // when it was proposed last
+	Ran   uint64 // seq of the first release that was not reported as not run; 0: none
+	// Same is what a rejection of the call binds, opaque here.
+	Same string
+	// Holds is what the call is built on, each value once. It must not be changed.
+	Holds []Item
+	// Facts and FactsHash are what the last proposal was decided on, opaque here.
+	Facts     []byte
+	FactsHash string
+	// Redacted marks a call whose arguments the journal does not hold: it cannot be
+	// decided again.
+	Redacted bool
+	// Authority is what the last decision gave the call.
+	Authority Granted
+	// Flagged is set on a read that holds, or gave, a suspect item.
+	Flagged *Flag
+	// Pulled is set on a call that was pulled back.
+	Pulled *PullBack
 }
+
+// Granted is the authority that a decision gives a call. The zero value is the
+// strictest.
+type Granted struct {
+	Outcome  Outcome  `json:"outcome"`
+	Tier     Tier     `json:"tier"`
+	Boundary Boundary `json:"boundary"`
+}
+
+// Flag marks a read.
+type Flag struct {
+	Rejection uint64
+	Items     []Item
+	Origin    bool
+}
+
+// PullBack is the authority of a call taken back because it was built on what
+// has become suspect.
+type PullBack struct {
+	Seq       uint64
+	Rejection uint64  // seq of the rejection or incident behind it
+	Call      PathKey // the call that it was of
+	By, Code  string
+	Items     []Item
+	Ran       bool   // it ran before: it is never run again
+	Answer    string // what a reviewer answered; empty: it waits
+}
+
+// spent reports whether the call ran and was pulled back: it may not run again,
+// whatever the answer is.
+func (p *PullBack) spent() bool { return p != nil && p.Ran }
+
+// waits reports whether nobody has answered the pull-back of a call that ran.
+func (p *PullBack) waits() bool { return p.spent() && p.Answer == "" }
 
 // RequestStatus is where a review request stands. The zero value is not
 // pending, so nothing can be approved on it.
@@ -71,9 +125,13 @@ const (
 	RejectedRequest
 	TimedOut
 	Returned
+	// What a reviewer answers to a call that ran and was pulled back.
+	Confirmed
+	Compensated
+	Acknowledged
 )
 
-var requestStatusNames = names{"none", "pending", "approved", "rejected", "timed_out", "returned"}
+var requestStatusNames = names{"none", "pending", "approved", "rejected", "timed_out", "returned", "confirmed", "compensated", "acknowledged"}
 
 func (s RequestStatus) String() string               { return requestStatusNames.text(uint8(s)) }
 func (s RequestStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -89,9 +147,12 @@ type Request struct {
 	Expires  *int64 // fixed when made; nil sets no limit
 	Status   RequestStatus
 	Required int
-	Gates    []string // own gates that did not pass and that an approval has to name
-	Votes    []Vote
-	Saw      Versions
+	// PulledBack marks a request that a re-examination made. It asks for no
+	// release, so neither capacity nor time nor a moved pin ends it.
+	PulledBack bool
+	Gates      []string // own gates that did not pass and that an approval has to name
+	Votes      []Vote
+	Saw        Versions
 }
 
 // Vote is one reviewer's approval.
@@ -131,6 +192,7 @@ type Rejection struct {
 	Seq      uint64
 	Time     int64
 	Trace    string
+	Call     string // the call hash that was rejected
 	Reviewer string
 	Code     string
 	Pins     map[string]string // the pins it was made under

@@ -41,6 +41,15 @@ type Record struct {
 	Requested bool `json:"requested,omitempty"`
 
 	Decision *Decision `json:"decision,omitempty"`
+
+	// RetryOf is the seq of the attempt at the same call, trivial changes aside,
+	// that was refused in this trace before; 0: none.
+	RetryOf uint64 `json:"retry_of,omitempty"`
+	// Second is what a re-examination found.
+	Second *SecondLook `json:"-"`
+	// Due lists the calls that have to be looked at again next, in this order. They
+	// are looked at before anything else happens.
+	Due []Reexamination `json:"-"`
 }
 
 // Writes is what one event does to the evidence state. The zero value changes
@@ -55,6 +64,47 @@ type Writes struct {
 	Rejections    []RejectionWrite
 	Contributions []ContributionWrite
 	Entities      []EntityWrite
+	Holders       []HolderWrite
+	Results       []ResultWrite
+	Suspicions    []SuspicionWrite
+	Refusals      []RefusalWrite
+}
+
+// HolderWrite says that a call holds a value.
+type HolderWrite struct {
+	Value string
+	Key   PathKey
+}
+
+// ResultWrite adds what a result of a call held.
+type ResultWrite struct {
+	Key    PathKey
+	Seq    uint64
+	Values []string
+}
+
+// SuspicionWrite makes an item suspect, or clears it.
+type SuspicionWrite struct {
+	Suspicion Suspicion
+	Cleared   bool
+}
+
+// SetSuspicion makes an item suspect. There is one suspicion for a value in a
+// trace.
+func (w *Writes) SetSuspicion(s Suspicion) {
+	for i := range w.Suspicions {
+		if have := w.Suspicions[i].Suspicion; have.Value == s.Value && have.Trace == s.Trace {
+			w.Suspicions[i] = SuspicionWrite{Suspicion: s}
+			return
+		}
+	}
+	w.Suspicions = append(w.Suspicions, SuspicionWrite{Suspicion: s})
+}
+
+// RefusalWrite notes that a call, trivial changes aside, was refused in a trace.
+type RefusalWrite struct {
+	Trace, Same string
+	Seq         uint64
 }
 
 // TraceWrite replaces a trace.
@@ -183,6 +233,13 @@ func (w *Writes) Stamp(seq uint64) {
 		p := &w.Paths[i].Path
 		put(&p.ChangedAt)
 		put(&p.Released)
+		put(&p.First)
+		put(&p.Ran)
+		if p.Pulled != nil && p.Pulled.Seq == Self {
+			c := *p.Pulled
+			c.Seq = seq
+			p.Pulled = &c
+		}
 		p.Request, p.Approval = p.Request.stamped(seq), p.Approval.stamped(seq)
 		if p.Failure != nil && p.Failure.Seq == Self {
 			p.Failure = &Failure{Seq: seq, Recoverable: p.Failure.Recoverable}
@@ -200,6 +257,16 @@ func (w *Writes) Stamp(seq uint64) {
 	}
 	for i := range w.Entities {
 		put(&w.Entities[i].Record.Seq)
+	}
+	for i := range w.Results {
+		put(&w.Results[i].Seq)
+	}
+	for i := range w.Suspicions {
+		put(&w.Suspicions[i].Suspicion.Seq)
+		put(&w.Suspicions[i].Suspicion.Rejection)
+	}
+	for i := range w.Refusals {
+		put(&w.Refusals[i].Seq)
 	}
 }
 
@@ -246,6 +313,11 @@ func (r *Record) Stamp(seq uint64) {
 			d.Request = seq
 		}
 	}
+	for i := range r.Due {
+		if r.Due[i].Rejection == Self {
+			r.Due[i].Rejection = seq
+		}
+	}
 }
 
 // fold is one event being folded into the state.
@@ -280,8 +352,11 @@ func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Wri
 		return f.rec, f.w
 	}
 	steps := map[Op]func(){OpChange: f.change, OpSettings: f.settings, OpEvidence: f.evidence, OpFailure: f.failure,
-		OpEngage: f.engage, OpReview: f.review, OpResult: f.result}
+		OpEngage: f.engage, OpReview: f.review, OpResult: f.result,
+		OpClear: f.clear, OpConfirm: f.answer, OpCompensate: f.answer, OpAcknowledge: f.answer}
 	switch step := steps[e.Op]; {
+	case e.Op == OpReexamine:
+		f.reexamine()
 	case step == nil:
 		f.refuse("op_unsupported", "this version folds no "+e.Op.String())
 	case f.admitted():
@@ -334,6 +409,8 @@ func (f *fold) authorityRequest() AuthorityRequest {
 		r.Outcome, r.Code, r.Gates, r.Signed = e.Review.Outcome.String(), e.Review.Code, e.Review.Gates, e.Review.Signed
 	case OpEvidence:
 		r.Name, r.Outcome = e.Evidence.Name, e.Evidence.Status.String()
+	case OpClear, OpConfirm, OpCompensate, OpAcknowledge:
+		r.Signed = e.Answer.Signed
 	case OpResult:
 		r.Code = e.Result.Incident
 		if e.Result.Status != NoResult {
@@ -373,9 +450,9 @@ func (f *fold) selfServing() string {
 func (f *fold) interested() []Agent {
 	out := append(slices.Clone(f.view.Trace(f.e.TraceID).Agents), f.e.Agent, f.agent(), Agent{Component: f.state().Pins["component"]},
 		Agent{Component: f.e.Engage.Component})
-	if r, ok := f.view.Rejection(f.e.Call); ok && f.e.Call != "" {
+	if r, ok := f.view.Rejection(f.same()); ok && f.e.Call != "" {
 		there := f.view.Trace(r.Trace)
-		out = append(append(out, there.Agents...), f.view.Path(r.Trace, f.e.Call).Agent, Agent{Component: there.Pins["component"]})
+		out = append(append(out, there.Agents...), f.view.Path(r.Trace, r.Call).Agent, Agent{Component: there.Pins["component"]})
 	}
 	return out
 }
@@ -391,7 +468,7 @@ func (f *fold) authorActs(by string) string {
 	if next, moves := f.e.Pins[pin]; f.e.Op == OpChange && moves && (SamePerson(by, author) || SamePerson(by, next)) {
 		return "author_moves_pin"
 	}
-	switch judging := f.e.Op == OpReview && f.e.Review.Outcome != Revoke; {
+	switch judging := f.e.Op.answers() || f.e.Op == OpReview && f.e.Review.Outcome != Revoke; {
 	case judging && author == "":
 		return "author_unknown"
 	case judging && SamePerson(by, author):
@@ -412,6 +489,18 @@ func (f *fold) state() *State {
 
 func (f *fold) read(a *Action) State {
 	return readState(f.contract, f.view, f.e.TraceID, f.e.Call, a, f.now)
+}
+
+// same is what a rejection of the event's call binds.
+func (f *fold) same() string { return sameAs(f.view, f.e.TraceID, f.e.Call) }
+
+// sameAs is what a rejection of a call binds; the call itself where it was never
+// proposed.
+func sameAs(v View, trace, call string) string {
+	if same := v.Path(trace, call).Same; same != "" {
+		return same
+	}
+	return call
 }
 
 func (f *fold) key() PathKey { return PathKey{f.e.TraceID, f.e.Call} }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,12 +22,17 @@ type memory struct {
 	Calls    map[[2]string]string
 	Standing map[string]Rejection
 	Counted  map[[2]string][]Contribution
+	Held     map[string]map[PathKey]bool
+	Gave     map[PathKey][]ResultWrite
+	Suspect  map[[2]string]Suspicion
+	Denied   map[[2]string]uint64
 	Named    map[nameKey]EntityRecord
 }
 
 func newMemory() *memory {
 	return &memory{Traces: map[string]Trace{}, Settings: map[[2]string]any{}, Records: map[[3]string]Evidence{}, Paths: map[PathKey]Path{},
-		Calls: map[[2]string]string{}, Standing: map[string]Rejection{}, Counted: map[[2]string][]Contribution{}, Named: map[nameKey]EntityRecord{}}
+		Calls: map[[2]string]string{}, Standing: map[string]Rejection{}, Counted: map[[2]string][]Contribution{}, Named: map[nameKey]EntityRecord{},
+		Held: map[string]map[PathKey]bool{}, Gave: map[PathKey][]ResultWrite{}, Suspect: map[[2]string]Suspicion{}, Denied: map[[2]string]uint64{}}
 }
 
 func (m *memory) Clock() int64                             { return m.Now }
@@ -52,6 +58,59 @@ func (m *memory) Rejection(call string) (Rejection, bool) {
 func (m *memory) Entity(tool string, e Entity) (EntityRecord, bool) {
 	x, ok := m.Named[nameKey{tool, e}]
 	return x, ok
+}
+func (m *memory) Refused(trace, same string) uint64 { return m.Denied[[2]string{trace, same}] }
+func (m *memory) Suspected() bool                   { return len(m.Suspect) > 0 }
+func (m *memory) AllSuspicions() []Suspicion {
+	return m.suspicions(func(Suspicion) bool { return true })
+}
+func (m *memory) Suspicions(trace string) []Suspicion {
+	return m.suspicions(func(s Suspicion) bool { return s.Trace == trace })
+}
+func (m *memory) SuspicionsOf(value string) []Suspicion {
+	return m.suspicions(func(s Suspicion) bool { return s.Value == value })
+}
+func (m *memory) Suspicion(trace, value string) (Suspicion, bool) {
+	s, ok := m.Suspect[[2]string{trace, value}]
+	return s, ok
+}
+func (m *memory) suspicions(which func(Suspicion) bool) (out []Suspicion) {
+	for _, s := range m.Suspect {
+		if which(s) {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Suspicion) int { return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Value, b.Value)) })
+	return out
+}
+func (m *memory) Holders(value, trace string) (out []PathKey) {
+	for key := range m.Held[value] {
+		if trace == "" || trace == key.Trace {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, func(a, b PathKey) int { return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Call, b.Call)) })
+	return out
+}
+func (m *memory) Producers(trace, value string) (out []Producer) {
+	for _, key := range slices.SortedFunc(maps.Keys(m.Gave), func(a, b PathKey) int { return cmp.Compare(a.Call, b.Call) }) {
+		p := Producer{Call: key.Call}
+		for _, r := range m.Gave[key] {
+			if key.Trace == trace && slices.Contains(r.Values, value) {
+				p.First, p.Last = cmp.Or(p.First, r.Seq), r.Seq
+			}
+		}
+		if p.First != 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+func (m *memory) Results(trace, call string) (out []string) {
+	for _, r := range m.Gave[PathKey{trace, call}] {
+		out = append(out, r.Values...)
+	}
+	return out
 }
 func (m *memory) Waiting() (out []PathKey) {
 	for key, p := range m.Paths {
@@ -92,6 +151,25 @@ func (m *memory) apply(w Writes) {
 	for _, c := range w.Contributions {
 		key := [2]string{c.Counter, c.Entity}
 		m.Counted[key] = append(slices.Clone(m.Counted[key]), c.Contribution)
+	}
+	for _, h := range w.Holders {
+		if m.Held[h.Value] == nil {
+			m.Held[h.Value] = map[PathKey]bool{}
+		}
+		m.Held[h.Value][h.Key] = true
+	}
+	for _, r := range w.Results {
+		m.Gave[r.Key] = append(slices.Clone(m.Gave[r.Key]), r)
+	}
+	for _, s := range w.Suspicions {
+		key := [2]string{s.Suspicion.Trace, s.Suspicion.Value}
+		delete(m.Suspect, key)
+		if !s.Cleared {
+			m.Suspect[key] = s.Suspicion
+		}
+	}
+	for _, r := range w.Refusals {
+		m.Denied[[2]string{r.Trace, r.Same}] = r.Seq
 	}
 }
 
@@ -207,7 +285,7 @@ func (l *life) unchanged(rec Record, w Writes) {
 	if want := "invalid_" + rec.Op.String(); rec.Invalid != want {
 		l.t.Errorf("invalid = %q, want %q", rec.Invalid, want)
 	}
-	if len(w.Traces)+len(w.Settings)+len(w.Evidence)+len(w.Paths)+len(w.Calls)+len(w.Rejections)+len(w.Contributions)+len(w.Entities) != 0 {
+	if len(w.Traces)+len(w.Settings)+len(w.Evidence)+len(w.Paths)+len(w.Calls)+len(w.Rejections)+len(w.Contributions)+len(w.Entities)+len(w.Holders)+len(w.Results)+len(w.Suspicions)+len(w.Refusals) != 0 {
 		l.t.Errorf("an invalid %v writes %+v", rec.Op, w)
 	}
 	if len(rec.Reasons) == 0 {
@@ -1003,7 +1081,7 @@ func TestARejectionHoldsItsCode(t *testing.T) {
 		l := newLife(t)
 		l.attempt(0)
 		l.valid(l.review(1, "ada", Reject, func(e *Event) { e.Review.Code = code }))
-		want := Rejection{Seq: 2, Time: 1, Trace: task, Reviewer: "ada", Code: cmp.Or(code, "other"), Pins: l.contract().Start.Pins}
+		want := Rejection{Seq: 2, Time: 1, Trace: task, Call: theCall, Reviewer: "ada", Code: cmp.Or(code, "other"), Pins: l.contract().Start.Pins}
 		if got := l.state.Standing[theCall]; !reflect.DeepEqual(got, want) {
 			t.Errorf("rejection %+v, want %+v", got, want)
 		}

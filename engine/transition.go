@@ -38,7 +38,7 @@ func Row(gate string, family string, r Resolution) []Transition {
 // is pass.
 func (j *judgement) chooseTransition() {
 	d := j.d
-	if j.released() {
+	if j.released() || j.in.State.Path.Pulled.spent() {
 		d.Transition, d.Cause, d.answered = Stop, Bounds, OutOfScope
 		return
 	}

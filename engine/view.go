@@ -27,6 +27,25 @@ type View interface {
 	Rejection(call string) (Rejection, bool)
 	// Entity is what is recorded of an entity for a tool under a critic.
 	Entity(tool string, e Entity) (EntityRecord, bool)
+	// Refused is the seq of the first attempt at a call, trivial changes aside, that
+	// was refused in a trace; 0 if none was.
+	Refused(trace, same string) uint64
+	// Suspicion is the suspicion of a value in a trace.
+	Suspicion(trace, value string) (Suspicion, bool)
+	// Suspicions lists what is suspect in a trace, SuspicionsOf where a value is,
+	// AllSuspicions everything. Suspected reports whether anything is.
+	Suspicions(trace string) []Suspicion
+	SuspicionsOf(value string) []Suspicion
+	AllSuspicions() []Suspicion
+	Suspected() bool
+	// Holders lists the calls of a trace, or of all with an empty trace, that hold a
+	// value; the empty value is that of calls that hold everything. Producers lists
+	// the calls of a trace whose results held a value, and Results the values that
+	// results of a call held. They are read only by events that are folded in their
+	// turn.
+	Holders(value, trace string) []PathKey
+	Producers(trace, value string) []Producer
+	Results(trace, call string) []string
 	// Waiting lists the paths with a request that was pending when written.
 	Waiting() []PathKey
 	// Contributions lists what releases added to a counter for one entity.
@@ -41,6 +60,8 @@ type Trace struct {
 	Pins      map[string]string
 	ChangedAt uint64 // seq of the last real change of one of its pins
 	Agents    []Agent
+	Suspect   bool // something is or was suspect here
+	Refused   bool // a call was refused here
 }
 
 // Contribution is what one release added to a counter.
@@ -118,7 +139,15 @@ func readState(c *Contract, v View, trace, call string, a *Action, now int64) St
 		}
 	}
 	s.Path.Request, s.Path.Approval = keep(path.Request, since), keepApproval(path.Approval, since)
-	s.Rejection = standingRejection(c, v, call)
+	same := path.Same
+	switch {
+	case a != nil:
+		same = c.same(a)
+		s.Suspect = suspects(c, v, trace, &t, c.holdings(a), path.First)
+	case same == "":
+		same = call
+	}
+	s.Rejection = standingRejection(c, v, same)
 	if c.Queue == Counted {
 		s.Queue = waiting(c, v, PathKey{trace, call}, now)
 	}
@@ -154,9 +183,10 @@ func currentEvidence(c *Contract, v View, trace, call, name string, traceChanged
 	return Evidence{Name: name, Status: status}, ok && traceChanged == 0
 }
 
-// keep drops a request that a moved pin has voided.
+// keep drops a request that a moved pin has voided. A pull-back asks for no
+// release, so no pin ends it.
 func keep(r *Request, since uint64) *Request {
-	if r == nil || r.Seq <= since {
+	if r == nil || r.Seq <= since && !r.PulledBack {
 		return nil
 	}
 	return r
@@ -171,15 +201,15 @@ func keepApproval(a *Approval, since uint64) *Approval {
 
 // standingRejection is the rejection of this call, whatever its id and trace,
 // unless the contract lets moved pins void it and they have moved.
-func standingRejection(c *Contract, v View, call string) *Rejection {
-	r, ok := v.Rejection(call)
+func standingRejection(c *Contract, v View, same string) *Rejection {
+	r, ok := v.Rejection(same)
 	if !ok {
 		return nil
 	}
 	if slices.Contains(c.RejectionVoid, BindPins) {
 		// What voids it is the movement of the pins it was made under, in its own
 		// trace: proposing the call in another trace is no way out.
-		for r.Seq <= max(v.Trace(r.Trace).ChangedAt, v.Path(r.Trace, call).ChangedAt) {
+		for r.Seq <= max(v.Trace(r.Trace).ChangedAt, v.Path(r.Trace, r.Call).ChangedAt) {
 			if r.Before == nil {
 				return nil
 			}

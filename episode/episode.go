@@ -106,28 +106,53 @@ func (ep Episode) Run(ctx context.Context, p engine.Governance) (Result, error) 
 func (ep Episode) RunThrough(ctx context.Context, p engine.Governance, lens func(engine.View) engine.View) (Result, error) {
 	r := Result{ID: ep.ID, Labels: []engine.Outcome{}, Transitions: []engine.Transition{},
 		Log: Log{ReviewRequest: []int64{}, ReviewComplete: []Complete{}, InvalidReview: []int64{}, Release: []int64{}, Retry: []int64{}}}
-	store := evidence.New()
-	for i, e := range ep.events {
-		batch := store.Begin()
-		view := batch.View()
-		if err := e.resolve(view, p.Contract()); err != nil {
-			batch.Abort()
-			return r, err
-		}
-		rec, w := engine.Step(ctx, p, lens(view), e.Event)
-		seq := uint64(i + 1)
-		rec.Stamp(seq)
-		w.Stamp(seq)
-		if err := batch.Apply(w); err != nil {
-			batch.Abort()
-			return r, err
-		}
-		if err := batch.Commit(); err != nil {
+	f := folder{ctx: ctx, policy: p, lens: lens, store: evidence.New()}
+	for _, e := range ep.events {
+		rec, err := f.fold(func(v engine.View) (engine.Event, error) {
+			err := e.resolve(v, p.Contract())
+			return e.Event, err
+		})
+		if err != nil {
 			return r, err
 		}
 		r.add(rec, e.Event)
+		for _, due := range rec.Due {
+			again, err := f.fold(func(v engine.View) (engine.Event, error) { return Again(v, due), nil })
+			if err != nil {
+				return r, err
+			}
+			r.Records = append(r.Records, again)
+		}
 	}
 	return r, nil
+}
+
+// folder folds events on a store, each with the next number.
+type folder struct {
+	ctx    context.Context
+	policy engine.Governance
+	lens   func(engine.View) engine.View
+	store  *evidence.Store
+	seq    uint64
+}
+
+// fold folds the event that is made of the state as it is.
+func (f *folder) fold(event func(engine.View) (engine.Event, error)) (engine.Record, error) {
+	batch := f.store.Begin()
+	defer batch.Abort()
+	view := batch.View()
+	e, err := event(view)
+	if err != nil {
+		return engine.Record{}, err
+	}
+	rec, w := engine.Step(f.ctx, f.policy, f.lens(view), e)
+	f.seq++
+	rec.Stamp(f.seq)
+	w.Stamp(f.seq)
+	if err := batch.Apply(w); err != nil {
+		return rec, err
+	}
+	return rec, batch.Commit()
 }
 
 var errNoPath = errors.New("episode: the event names no call and the contract has no default_action")
@@ -166,7 +191,11 @@ func (e *event) resolve(v engine.View, c *engine.Contract) error {
 // ofPath reports whether the event is about a path even where it names none.
 // Evidence, settings and pins are the trace's then.
 func (e *event) ofPath() bool {
-	return e.Op == engine.OpFailure || e.Op == engine.OpReview || e.Op == engine.OpResult
+	switch e.Op {
+	case engine.OpFailure, engine.OpReview, engine.OpResult, engine.OpConfirm, engine.OpCompensate, engine.OpAcknowledge:
+		return true
+	}
+	return false
 }
 
 // movesPath reports whether a change moves a pin of a path.

@@ -194,6 +194,7 @@ func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
 	read := map[engine.Op]func(*object, *event, *engine.Contract){
 		engine.OpChange: readChange, engine.OpSettings: readSettings, engine.OpEvidence: readEvidence, engine.OpFailure: readFailure,
 		engine.OpEngage: readEngage, engine.OpAttempt: readAttempt, engine.OpReview: readReview, engine.OpResult: readResult,
+		engine.OpClear: readAnswer, engine.OpConfirm: readAnswer, engine.OpCompensate: readAnswer, engine.OpAcknowledge: readAnswer,
 	}[e.Op]
 	if o.err != nil {
 		return e, o.err
@@ -211,7 +212,7 @@ func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
 // withoutEffect reports fields that would change nothing of the event, and a
 // trace that is missing.
 func (o *object) withoutEffect(e *event, c *engine.Contract) {
-	ofTrace := e.Op == engine.OpAttempt || e.Op == engine.OpSettings || e.Op == engine.OpEngage
+	ofTrace := e.Op == engine.OpAttempt || e.Op == engine.OpSettings || e.Op == engine.OpEngage || e.Op == engine.OpClear
 	switch {
 	case ofTrace && e.CallID != "" && e.Op != engine.OpAttempt:
 		o.fail("call", fmt.Sprintf("%s is about a trace, not about a call", e.Op), "")
@@ -320,7 +321,7 @@ func readAttempt(o *object, e *event, c *engine.Contract) {
 			o.fail("facts", "an object is wanted", "")
 		}
 	}
-	e.Attempt.FactsHash = o.factsHash(e.Attempt.Facts)
+	e.Attempt.FactsText, e.Attempt.FactsHash = o.hashed(e.Attempt.Facts)
 	switch {
 	case given:
 		e.Attempt.Action = o.action(v)
@@ -334,16 +335,13 @@ func readAttempt(o *object, e *event, c *engine.Contract) {
 	}
 }
 
-// factsHash is the digest that approvals are pinned to.
-func (o *object) factsHash(facts map[string]any) string {
-	if facts == nil {
-		facts = map[string]any{}
-	}
-	text, err := action.CanonicalValue(facts)
+// hashed is the text of facts, and the digest that approvals are pinned to.
+func (o *object) hashed(facts map[string]any) ([]byte, string) {
+	text, err := FactsText(facts, nil)
 	if err != nil {
 		o.fail("facts", err.Error(), "")
 	}
-	return action.Hash(text)
+	return text, action.Hash(text)
 }
 
 func (o *object) action(v any) engine.Action {
@@ -365,13 +363,45 @@ func readReview(o *object, e *event, _ *engine.Contract) {
 	if e.Review.Outcome == engine.NoReview {
 		o.fail("outcome", "a review approves, rejects, returns or revokes", "")
 	}
+	o.reviewer(e)
+	e.Review.Code, e.Review.Note, e.Review.Gates = o.rejectionCode("code"), o.text("note"), o.texts("gates")
+	e.Review.Signed, e.Review.Signature = o.boolean("signed", false), o.text("signature")
+}
+
+// reviewer reads who judges, who may be named in either of two fields.
+func (o *object) reviewer(e *event) {
 	if _, ok := o.get("reviewer"); ok {
 		if e.By = identity(o, "reviewer"); e.By.Name == script.Name {
 			o.fail("reviewer", "a reviewer needs a name", "")
 		}
 	}
-	e.Review.Code, e.Review.Note, e.Review.Gates = o.rejectionCode("code"), o.text("note"), o.texts("gates")
-	e.Review.Signed, e.Review.Signature = o.boolean("signed", false), o.text("signature")
+}
+
+// readAnswer reads a reviewer's answer to suspicion or to a pull-back.
+func readAnswer(o *object, e *event, _ *engine.Contract) {
+	o.reviewer(e)
+	a := &e.Answer
+	a.Note, a.Signed, a.Signature = o.text("note"), o.boolean("signed", false), o.text("signature")
+	switch e.Op {
+	case engine.OpClear:
+		o.require("item")
+		v, _ := o.get("item")
+		item := newObject(v, o.pointer+"/item")
+		item.require("value")
+		a.Item = engine.Item{Kind: item.text("kind"), Value: action.Value(item.text("value"))}
+		item.rest(nil)
+		if item.err == nil && a.Item.Value == "" {
+			item.fail("value", "the value of an item is wanted", "")
+		}
+		if item.err != nil && o.err == nil {
+			o.err = item.err
+		}
+	case engine.OpCompensate:
+		o.require("with")
+		if a.With = o.id("with"); a.With == "" {
+			o.fail("with", "the call id of what compensates is wanted", "")
+		}
+	}
 }
 
 // Bounds of what a result may say that it found.
@@ -399,6 +429,9 @@ func readResult(o *object, e *event, _ *engine.Contract) {
 	for _, entity := range r.Produced {
 		if strings.TrimSpace(entity) == "" || len(entity) > maxEntity {
 			o.fail("produced", fmt.Sprintf("an entity is 1 to %d bytes of text", maxEntity), "name the entity, not the text it stands in")
+		}
+		if value := action.Value(entity); value != "" && !slices.Contains(r.Values, value) {
+			r.Values = append(r.Values, value)
 		}
 	}
 }

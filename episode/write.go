@@ -34,8 +34,22 @@ func WriteEvent(e engine.Event) map[string]any {
 		}
 	case engine.OpResult:
 		writeResult(out, e.Result)
+	case engine.OpClear, engine.OpConfirm, engine.OpCompensate, engine.OpAcknowledge:
+		writeAnswer(out, e.Op, e.Answer)
 	}
 	return out
+}
+
+func writeAnswer(out map[string]any, op engine.Op, a engine.Answer) {
+	out["signed"] = a.Signed
+	text(out, "note", a.Note)
+	text(out, "signature", a.Signature)
+	text(out, "with", a.With)
+	if op == engine.OpClear {
+		item := map[string]any{"value": a.Item.Value}
+		text(item, "kind", a.Item.Kind)
+		out["item"] = item
+	}
 }
 
 func writeResult(out map[string]any, r engine.ResultEvent) {

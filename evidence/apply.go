@@ -39,7 +39,56 @@ func (b *Batch) Apply(w engine.Writes) error {
 		list := counterKey(c.Counter, c.Entity)
 		b.add(list, member(list, c.Contribution.Seq), c.Contribution)
 	}
+	b.related(&w)
 	return nil
+}
+
+// related writes what says how calls are related. Holders, producers and results
+// are lists without a count: only events that are folded in their turn read them.
+func (b *Batch) related(w *engine.Writes) {
+	for _, h := range w.Holders {
+		b.index(holdersKey(h.Value), holderKey(h.Value, h.Key), h.Key)
+	}
+	for _, r := range w.Results {
+		list := resultsKey(r.Key.Trace, r.Key.Call)
+		b.index(list, member(list, r.Seq), r.Values)
+		for _, value := range r.Values {
+			key := producerKey(r.Key.Trace, value, r.Key.Call)
+			p := engine.Producer{Call: r.Key.Call, First: r.Seq, Last: r.Seq}
+			if before := stored[engine.Producer](b, key); before.First != 0 {
+				p.First = before.First
+			}
+			b.index(producersKey(r.Key.Trace, value), key, p)
+		}
+	}
+	for _, s := range w.Suspicions {
+		b.suspicion(s.Suspicion, s.Cleared)
+	}
+	for _, r := range w.Refusals {
+		b.put(refusedKey(r.Trace, r.Same), r.Seq)
+	}
+}
+
+// suspicion makes an item suspect, or clears it. It stands among all, under its
+// trace and under its value.
+func (b *Batch) suspicion(s engine.Suspicion, cleared bool) {
+	for list, key := range map[string]string{
+		suspectedList:            suspectedKey(s.Trace, s.Value),
+		suspicionsKey(s.Trace):   suspicionKey(s.Trace, s.Value),
+		suspicionsOfKey(s.Value): suspicionOfKey(s.Value, s.Trace),
+	} {
+		if cleared {
+			b.remove(list, key)
+		} else {
+			b.add(list, key, s)
+		}
+	}
+}
+
+// index writes a member of a list that has no count.
+func (b *Batch) index(list, key string, value any) {
+	b.list(list, key)
+	b.put(key, value)
 }
 
 // with is a copy of m with one more value: stored values never change.

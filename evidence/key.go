@@ -34,7 +34,25 @@ const (
 	clockKey = "clock\x00"
 	// waitingList is the record that changes whenever the list below it does.
 	waitingList = "waiting\x00"
+	// suspectedList holds everything that is suspect.
+	suspectedList = "suspected\x00"
 )
+
+func holdersKey(value string) string { return join("holds", value) }
+func holderKey(value string, k engine.PathKey) string {
+	return join(members("holds"), value, k.Trace, k.Call)
+}
+func resultsKey(trace, call string) string    { return join("results", trace, call) }
+func producersKey(trace, value string) string { return join("producers", trace, value) }
+func producerKey(trace, value, call string) string {
+	return join(members("producers"), trace, value, call)
+}
+func suspectedKey(trace, value string) string   { return join(members("suspected"), trace, value) }
+func suspicionsKey(trace string) string         { return join("suspicions", trace) }
+func suspicionKey(trace, value string) string   { return join(members("suspicions"), trace, value) }
+func suspicionsOfKey(value string) string       { return join("suspicions_of", value) }
+func suspicionOfKey(value, trace string) string { return join(members("suspicions_of"), value, trace) }
+func refusedKey(trace, same string) string      { return join("refused", trace, same) }
 
 func traceKey(id string) string          { return join("trace", id) }
 func settingsKey(trace string) string    { return join("settings", trace) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -190,6 +191,54 @@ func (v *View) Entity(tool string, e engine.Entity) (engine.EntityRecord, bool) 
 	return read[engine.EntityRecord](v, entityKey(tool, e))
 }
 
+func (v *View) Refused(trace, same string) uint64 {
+	seq, _ := read[uint64](v, refusedKey(trace, same))
+	return seq
+}
+
+func (v *View) Suspected() bool {
+	n, _ := read[int](v, suspectedList)
+	return n > 0
+}
+
+func (v *View) AllSuspicions() []engine.Suspicion {
+	return list[engine.Suspicion](v, suspectedList)
+}
+
+func (v *View) Suspicion(trace, value string) (engine.Suspicion, bool) {
+	return read[engine.Suspicion](v, suspicionKey(trace, value))
+}
+
+func (v *View) Suspicions(trace string) []engine.Suspicion {
+	return list[engine.Suspicion](v, suspicionsKey(trace))
+}
+
+func (v *View) SuspicionsOf(value string) []engine.Suspicion {
+	return list[engine.Suspicion](v, suspicionsOfKey(value))
+}
+
+func (v *View) Holders(value, trace string) []engine.PathKey {
+	list := holdersKey(value)
+	under := members(list)
+	if trace != "" {
+		under = join(members("holds"), value, trace)
+	}
+	return values[engine.PathKey](v.under(list, under))
+}
+
+func (v *View) Producers(trace, value string) []engine.Producer {
+	list := producersKey(trace, value)
+	return values[engine.Producer](v.under(list, members(list)))
+}
+
+func (v *View) Results(trace, call string) (out []string) {
+	list := resultsKey(trace, call)
+	for _, held := range values[[]string](v.under(list, members(list))) {
+		out = append(out, held...)
+	}
+	return out
+}
+
 func (v *View) Waiting() []engine.PathKey { return list[engine.PathKey](v, waitingList) }
 
 func (v *View) Contributions(counter, entity string) []engine.Contribution {
@@ -202,7 +251,13 @@ func list[T any](v *View, key string) []T {
 	if n, _ := read[int](v, key); n == 0 {
 		return nil
 	}
-	records := v.members(key)
+	return values[T](v.under(key, members(key)))
+}
+
+func values[T any](records []*record) []T {
+	if len(records) == 0 {
+		return nil
+	}
 	out := make([]T, len(records))
 	for i, r := range records {
 		out[i] = r.value.(T)
@@ -210,8 +265,9 @@ func list[T any](v *View, key string) []T {
 	return out
 }
 
-func (v *View) members(list string) (out []*record) {
-	it, err := v.version.txn.Get(table, "id_prefix", &lookup{[]byte(members(list))})
+// under reads the members of a list whose keys begin with a prefix.
+func (v *View) under(list, prefix string) (out []*record) {
+	it, err := v.version.txn.Get(table, "id_prefix", &lookup{[]byte(prefix)})
 	if err != nil {
 		panic(fmt.Errorf("evidence: %w", err))
 	}
@@ -229,7 +285,7 @@ func (v *View) members(list string) (out []*record) {
 		out = append(out, r)
 	}
 	for _, key := range changed {
-		if r := v.batch.pending[key].there(); r != nil {
+		if r := v.batch.pending[key].there(); r != nil && strings.HasPrefix(key, prefix) {
 			out = append(out, r)
 		}
 	}

@@ -216,7 +216,57 @@ func (c *committer) place(r *request) {
 	}
 	if err != nil {
 		r.answer(err)
+		return
 	}
+	if err := c.lookAgain(&c.filling, r.record.Due); err != nil {
+		// What made them due cannot stand without them.
+		c.err = fmt.Errorf("pdp: what a rejection makes due cannot be decided; open the state again: %w", err)
+		c.drop(&c.filling, c.err)
+	}
+}
+
+// lookAgain places the calls that are due to be looked at again, each in an
+// entry of its own that nobody waits for.
+func (c *committer) lookAgain(b *batch, due []engine.Reexamination) error {
+	for _, d := range due {
+		view, m := b.txn.View(), &made{bundle: b.acting}
+		e := episode.Again(view, d)
+		ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
+		c.step(ctx, m, view, &e)
+		cancel()
+		if m.err != nil {
+			return m.err
+		}
+		if err := c.keep(b, &request{done: make(chan struct{})}, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish looks at the calls that the end of the journal makes due: a crash may
+// have cut them off from the rejection before them.
+func (p *PDP) finish(due []engine.Reexamination) error {
+	if len(due) == 0 {
+		return nil
+	}
+	c := &committer{PDP: p}
+	c.seq, _ = p.log.Head()
+	b := &c.filling
+	if err := c.begin(); err != nil {
+		return err
+	}
+	defer b.txn.Abort()
+	if err := c.lookAgain(b, due); err != nil {
+		return err
+	}
+	if err := b.txn.Prepare(); err != nil {
+		return err
+	}
+	if _, err := p.append(b.drafts); err != nil {
+		return err
+	}
+	return b.txn.Commit()
 }
 
 // begin opens the state of the batch that is filled, on top of the one that is
@@ -238,36 +288,49 @@ func (c *committer) begin() (err error) {
 // fold folds one request into a batch. What was decided ahead of its turn stands
 // when nothing that it read has moved since.
 func (c *committer) fold(b *batch, r *request) error {
-	draft, next := journal.Draft{}, b.acting
-	var w engine.Writes
 	switch {
 	case r.draft != nil:
-		op, body, activated, err := r.draft(b.acting)
-		if err != nil {
-			return err
-		}
-		if activated != nil {
-			next = activated
-		}
-		r.record.Time = max(r.now, b.view.Clock())
-		draft, w = journal.Draft{Time: r.record.Time, Op: op, Body: body}, engine.Writes{Clock: r.record.Time}
+		return c.foldDraft(b, r)
 	case r.bundle != nil && r.bundle != b.acting:
 		return errBundleMoved
-	default:
-		m := r.made
-		if !stands(m, b.acting, b.view, r.event.Time) {
-			ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
-			m = c.decide(ctx, b.acting, b.txn.View(), &r.event)
-			cancel()
-		}
-		if m.err != nil {
-			return m.err
-		}
-		m.record.Stamp(c.seq + 1)
-		m.writes.Stamp(c.seq + 1)
-		r.record, r.buffer = m.record, m.buffer
-		draft, w = m.draft, m.writes
 	}
+	m := r.made
+	if !stands(m, b.acting, b.view, r.event.Time) {
+		ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
+		m = c.decide(ctx, b.acting, b.txn.View(), &r.event)
+		cancel()
+	}
+	if m.err != nil {
+		return m.err
+	}
+	return c.keep(b, r, m)
+}
+
+// foldDraft folds an entry that is no event.
+func (c *committer) foldDraft(b *batch, r *request) error {
+	op, body, next, err := r.draft(b.acting)
+	if err != nil {
+		return err
+	}
+	r.record.Time = max(r.now, b.view.Clock())
+	if err := c.add(b, r, journal.Draft{Time: r.record.Time, Op: op, Body: body}, engine.Writes{Clock: r.record.Time}); err != nil {
+		return err
+	}
+	if next != nil {
+		b.acting = next
+	}
+	return nil
+}
+
+// keep adds what was decided for a request to a batch.
+func (c *committer) keep(b *batch, r *request, m *made) error {
+	m.record.Stamp(c.seq + 1)
+	m.writes.Stamp(c.seq + 1)
+	r.record, r.buffer = m.record, m.buffer
+	return c.add(b, r, m.draft, m.writes)
+}
+
+func (c *committer) add(b *batch, r *request, draft journal.Draft, w engine.Writes) error {
 	if err := draft.Sound(); err != nil {
 		return err
 	}
@@ -275,7 +338,6 @@ func (c *committer) fold(b *batch, r *request) error {
 		return err
 	}
 	c.seq++
-	b.acting = next
 	b.requests, b.drafts = append(b.requests, r), append(b.drafts, draft)
 	return nil
 }
@@ -319,28 +381,34 @@ func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View,
 	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
 		return m
 	}
-	if e.Op == engine.OpReview {
-		e.Review.Signed = reexam.Verified(b, view, e)
-		e.By = b.Identify(e.By.Name, e.Review.Signed)
+	if e.Op.Judges() {
+		signed := reexam.Verified(b, view, e)
+		e.Review.Signed, e.Answer.Signed = signed && e.Op == engine.OpReview, signed && e.Op != engine.OpReview
+		e.By = b.Identify(e.By.Name, signed)
 	}
-	m.record, m.writes = engine.Step(ctx, b, view, e)
-	if e.Op != engine.OpAttempt && ctx.Err() != nil {
+	p.step(ctx, m, view, &e)
+	return m
+}
+
+// step folds an event that is ready to be folded, and writes its entry.
+func (p *PDP) step(ctx context.Context, m *made, view *evidence.View, e *engine.Event) {
+	m.record, m.writes = engine.Step(ctx, m.bundle, view, *e)
+	if e.Op != engine.OpAttempt && e.Op != engine.OpReexamine && ctx.Err() != nil {
 		// Authority that ran out of time is not authority that refused.
 		m.err = fmt.Errorf("pdp: the event was not decided in time: %w", ctx.Err())
-		return m
+		return
 	}
 	// An imposed verdict is part of the event from here on.
 	if d := m.record.Decision; d != nil {
 		e.Attempt.Imposed = d.Imposed
 	}
 	m.buffer = p.buffers.get()
-	m.buffer.body, m.err = reexam.AppendBody(m.buffer.body[:0], &e, &m.record, b, p.versions, p.options.RedactionKey)
+	m.buffer.body, m.err = reexam.AppendBody(m.buffer.body[:0], e, &m.record, m.bundle, p.versions, p.options.RedactionKey)
 	if m.err == nil {
 		m.draft = journal.Draft{Time: m.record.Time, Op: e.Op.String(), Body: m.buffer.body}
 		m.draft.Begin(m.buffer.sum)
 	}
 	m.reads = view.Reads()
-	return m
 }
 
 // buffer is room for the body of an entry and its hash.

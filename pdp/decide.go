@@ -81,9 +81,9 @@ func (p *PDP) facts(ctx context.Context, b *bundle.Bundle, a engine.Action, now 
 
 // attempt makes the request one to decide an action.
 func (r *request) attempt(a engine.Action, facts map[string]any, unknown []string) error {
-	hash, err := reexam.FactsHash(facts, unknown)
+	hash, text, err := reexam.FactsHash(facts, unknown)
 	r.event.Op, r.event.TraceID, r.event.Call, r.event.CallID = engine.OpAttempt, a.TraceID, a.CallHash, a.CallID
-	r.event.Attempt = engine.Attempt{Action: a, Facts: facts, FactsUnknown: unknown, FactsHash: hash}
+	r.event.Attempt = engine.Attempt{Action: a, Facts: facts, FactsUnknown: unknown, FactsHash: hash, FactsText: text}
 	return err
 }
 

@@ -155,6 +155,9 @@ func Open(dir string, o Options) (*PDP, error) {
 	}
 	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, append: log.Append, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
 	p.bundle.Store(fold.Bundle())
+	if err := p.finish(fold.Due); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	go p.commit()
 	return p, nil
 }

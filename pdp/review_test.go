@@ -68,7 +68,7 @@ func subject(p *pdp.PDP, a engine.Action, call string) reexam.Subject {
 // signed is a review with lena's signature over another review of another call.
 func signed(t testing.TB, p *pdp.PDP, a engine.Action, by string, r, over engine.ReviewEvent, call string) engine.Event {
 	t.Helper()
-	s, err := reexam.Sign(key("lena"), subject(p, a, call), by, over)
+	s, err := reexam.Sign(key("lena"), subject(p, a, call), review(a, by, over))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +120,14 @@ func TestWhoMayApprove(t *testing.T) {
 		{"a signature for another request", func(p *pdp.PDP, a engine.Action) engine.Event {
 			r := *p.Snapshot().Path(a.TraceID, a.CallHash).Request
 			r.Seq++
-			s, err := reexam.Sign(key("lena"), reexam.Subject{Request: &r, Call: a.CallHash}, "lena", approve)
+			s, err := reexam.Sign(key("lena"), reexam.Subject{Request: &r, Call: a.CallHash}, review(a, "lena", approve))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return review(a, "lena", engine.ReviewEvent{Outcome: engine.Approve, Signature: s})
 		}, false},
 		{"another's key", func(p *pdp.PDP, a engine.Action) engine.Event {
-			s, err := reexam.Sign(key("mallory"), subject(p, a, a.CallHash), "lena", approve)
+			s, err := reexam.Sign(key("mallory"), subject(p, a, a.CallHash), review(a, "lena", approve))
 			if err != nil {
 				t.Fatal(err)
 			}

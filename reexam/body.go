@@ -24,6 +24,9 @@ func AppendBody(out []byte, e *engine.Event, rec *engine.Record, p engine.Policy
 	if e.Op == engine.OpAttempt {
 		return w.attempt(&e.Attempt, rec, p, v, key)
 	}
+	if e.Op == engine.OpReexamine && rec.Second != nil {
+		return w.again(e, rec, p, v)
+	}
 	event := *e
 	event.Time = rec.Time
 	w.object(func() {
@@ -237,6 +240,9 @@ func (w *writer) record(rec *engine.Record) {
 		w.bool("completed", rec.Completed)
 		w.text("component_version", rec.ComponentVersion)
 		w.text("context_version", rec.ContextVersion)
+		if len(rec.Due) > 0 {
+			w.int("due", int64(len(rec.Due)))
+		}
 		w.text("invalid", rec.Invalid)
 		w.text("output_ref", rec.OutputRef)
 		w.key("reasons")
@@ -247,6 +253,9 @@ func (w *writer) record(rec *engine.Record) {
 		}
 		w.bool("requested", rec.Requested)
 		w.int("retry_left", int64(rec.RetryLeft))
+		if rec.RetryOf != 0 {
+			w.int("retry_of", int64(rec.RetryOf))
+		}
 		w.text("review_outcome", rec.ReviewOutcome.String())
 		w.bool("review_required", rec.ReviewRequired)
 		if rec.Reviewer == nil {

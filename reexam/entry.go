@@ -18,6 +18,9 @@ const (
 	OpActivate = "activate"
 	// OpRefused is input that was no action.
 	OpRefused = "refused"
+	// OpReexamine is a call that was looked at again. It follows, in the same
+	// batch, from the entry that made it due; nobody sends it.
+	OpReexamine = "reexamine"
 )
 
 // Versions are the programs that decided.
@@ -70,11 +73,11 @@ func readAttempt(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 	if !ok {
 		return engine.Event{}, errors.New("facts is not an object")
 	}
-	hash, err := FactsHash(known, body.FactsUnknown)
+	hash, text, err := FactsHash(known, body.FactsUnknown)
 	if err != nil || string(canonical) != string(body.Facts) {
 		return engine.Event{}, errors.Join(err, errNotCanonical)
 	}
-	attempt := engine.Attempt{Action: a, Facts: known, FactsUnknown: body.FactsUnknown, FactsHash: hash, Imposed: body.Decision.Imposed}
+	attempt := engine.Attempt{Action: a, Facts: known, FactsUnknown: body.FactsUnknown, FactsHash: hash, FactsText: text, Imposed: body.Decision.Imposed}
 	if len(body.Redacted) > 0 {
 		if err := recorded(&attempt, &body, c); err != nil {
 			return engine.Event{}, err
@@ -102,14 +105,14 @@ func recorded(a *engine.Attempt, body *attemptBody, c *engine.Contract) error {
 const noFacts = "sha256:48d35cbea420ab74454061329090af7f352e781beb5d3d1646a49c2ff0c8ee00"
 
 // FactsHash is the digest of facts that an approval is pinned to: what is known
-// and what could not be determined.
-func FactsHash(known map[string]any, unknown []string) (string, error) {
+// and what could not be determined. The text is what was hashed, or nil where
+// there are none.
+func FactsHash(known map[string]any, unknown []string) (hash string, text []byte, err error) {
 	if len(known) == 0 && len(unknown) == 0 {
-		return noFacts, nil
+		return noFacts, nil, nil
 	}
-	text, err := action.CanonicalValue(map[string]any{"facts": facts(known), "unknown": texts(unknown)})
-	if err != nil {
-		return "", err
+	if text, err = episode.FactsText(known, unknown); err != nil {
+		return "", nil, err
 	}
-	return action.Hash(text), nil
+	return action.Hash(text), text, nil
 }

@@ -51,6 +51,9 @@ type Fold struct {
 	Redacted int
 	// Last is what the last event came to.
 	Last engine.Record
+	// Due lists the calls that have to be looked at again before anything else may
+	// happen.
+	Due []engine.Reexamination
 	// Seq and Head are the number and hash of the last entry.
 	Seq  uint64
 	Head string
@@ -73,17 +76,17 @@ func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
 	return f, err
 }
 
-// Again decides a path's action once more on the state as it is, for a reader:
-// nothing is written.
+// Again decides a path's action once more on the state as it is, with the facts
+// it was last proposed with, for a reader: nothing is written.
 func (f *Fold) Again(ctx context.Context, path engine.Path, now int64) (*engine.Decision, error) {
 	a, err := action.Decode(path.Canonical)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := FactsHash(nil, nil)
+	known, unknown := episode.ReadFacts(path.Facts)
 	rec, _ := engine.Step(ctx, f.bundle, f.Store.Snapshot(), engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
-		Attempt: engine.Attempt{Action: a, FactsHash: hash}})
-	return rec.Decision, err
+		Attempt: engine.Attempt{Action: a, Facts: known, FactsUnknown: unknown, FactsHash: path.FactsHash, FactsText: path.Facts}})
+	return rec.Decision, nil
 }
 
 // Bundle is the bundle in force; nil before the first activation.
@@ -100,7 +103,12 @@ func (f *Fold) Next(ctx context.Context, e journal.Entry) error {
 }
 
 func (f *Fold) next(ctx context.Context, e journal.Entry) error {
+	if due := len(f.Due) > 0; due != (e.Op == OpReexamine) {
+		return &Problem{e.Seq, Differs, fmt.Sprintf("%d calls are due to be looked at again, and the entry is of %s", len(f.Due), e.Op)}
+	}
 	switch e.Op {
+	case OpReexamine:
+		return f.again(ctx, e)
 	case OpActivate:
 		return f.activate(ctx, e)
 	case OpRefused:
@@ -131,6 +139,24 @@ func (f *Fold) refused(e journal.Entry) error {
 	return f.keep(e, engine.Writes{Clock: e.Time})
 }
 
+// again looks at the next call that is due.
+func (f *Fold) again(ctx context.Context, e journal.Entry) error {
+	imposed, err := imposedOn(e.Body)
+	if err != nil {
+		return &Problem{e.Seq, Undecodable, err.Error()}
+	}
+	batch := f.Store.Begin()
+	defer batch.Abort()
+	view := batch.View()
+	event := episode.Again(view, f.Due[0])
+	event.Attempt.Imposed = imposed
+	if err := f.fold(ctx, batch, view, e, event); err != nil {
+		return err
+	}
+	f.Due = f.Due[1:]
+	return nil
+}
+
 func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) error {
 	batch := f.Store.Begin()
 	defer batch.Abort()
@@ -138,12 +164,21 @@ func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) er
 	if err := episode.Resolve(&event, view, f.bundle.Contract()); err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
-	if event.Op == engine.OpReview && event.Review.Signed && !Verified(f.bundle, view, event) {
+	if event.Op.Judges() && signed(&event) && !Verified(f.bundle, view, event) {
 		return &Problem{e.Seq, SignatureWrong, "the review's signature does not verify"}
 	}
-	if event.Op == engine.OpReview && event.By != f.bundle.Identify(event.By.Name, event.Review.Signed) {
+	if event.Op.Judges() && event.By != f.bundle.Identify(event.By.Name, signed(&event)) {
 		return &Problem{e.Seq, IdentityWrong, "the bundle's reviewer list does not give the reviewer this role"}
 	}
+	if err := f.fold(ctx, batch, view, e, event); err != nil {
+		return err
+	}
+	f.Due = f.Last.Due
+	return nil
+}
+
+// fold derives an entry anew from its event and keeps what it does.
+func (f *Fold) fold(ctx context.Context, batch *evidence.Batch, view *evidence.View, e journal.Entry, event engine.Event) error {
 	rec, w := engine.Step(ctx, f.bundle, view, event)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -39,6 +39,9 @@ type Report struct {
 	OK       bool      `json:"ok"`
 	Problems []Problem `json:"problems"`
 	Changes  []Change  `json:"changes"`
+	// Due is how many calls the last entries make due to be looked at again and the
+	// journal does not hold: it was cut short, and opening the state appends them.
+	Due int `json:"due,omitempty"`
 	// Torn tells that the last line has no newline; it is left as it is.
 	Torn string `json:"torn,omitempty"`
 }
@@ -103,6 +106,7 @@ func Replay(ctx context.Context, path string, o Options) (Report, error) {
 		}
 		return other.next(ctx, e, fold, &r)
 	})
+	r.Due = len(fold.Due)
 	r.Attempts, r.Redecided, r.Imposed, r.Redacted, r.Head = fold.Attempts, fold.Attempts-fold.Redacted, fold.Imposed, fold.Redacted, chain.Hash
 	if err := r.fault(err); err != nil {
 		return r, err
@@ -149,7 +153,7 @@ type backtest struct {
 }
 
 func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Report) error {
-	if b.bundle == nil || e.Op == OpActivate || e.Op == OpRefused {
+	if b.bundle == nil || e.Op == OpActivate || e.Op == OpRefused || e.Op == OpReexamine {
 		return nil
 	}
 	event, err := ReadEvent(e, fold.bundle.Contract())
@@ -162,14 +166,18 @@ func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Rep
 	if err := episode.Resolve(&event, view, fold.bundle.Contract()); err != nil {
 		return nil // the call was never proposed under this bundle
 	}
-	if event.Op == engine.OpReview {
-		event.By = b.bundle.Identify(event.By.Name, event.Review.Signed)
+	if event.Op.Judges() {
+		event.By = b.bundle.Identify(event.By.Name, signed(&event))
 	}
-	rec, w := engine.Step(ctx, b.bundle, view, event)
-	rec.Stamp(e.Seq)
-	w.Stamp(e.Seq)
-	if err := batch.Apply(w); err != nil {
+	rec, err := b.fold(ctx, batch, view, e.Seq, event)
+	if err != nil {
 		return err
+	}
+	// What the other bundle makes due need not be what is in the journal.
+	for _, due := range rec.Due {
+		if _, err := b.fold(ctx, batch, batch.View(), e.Seq, episode.Again(batch.View(), due)); err != nil {
+			return err
+		}
 	}
 	if err := batch.Commit(); err != nil {
 		return err
@@ -178,6 +186,13 @@ func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Rep
 		r.Changes = append(r.Changes, change(e.Seq, fold.Last.Decision, rec.Decision))
 	}
 	return nil
+}
+
+func (b *backtest) fold(ctx context.Context, batch *evidence.Batch, view *evidence.View, seq uint64, event engine.Event) (engine.Record, error) {
+	rec, w := engine.Step(ctx, b.bundle, view, event)
+	rec.Stamp(seq)
+	w.Stamp(seq)
+	return rec, batch.Apply(w)
 }
 
 func change(seq uint64, was, now *engine.Decision) Change {

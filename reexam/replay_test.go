@@ -99,7 +99,7 @@ func storyOf(t testing.TB, b *bundle.Bundle) (dir string) {
 	decide("t", "c1", "read_ticket", `{"ticket":"INC-1"}`)
 	a := decide("t", "c2", "reset_credentials", `{"account":"acme\\jdoe"}`)
 	review := engine.ReviewEvent{Outcome: engine.Approve, Note: "called back"}
-	if review.Signature, err = reexam.Sign(key(), reexam.SubjectOf(p.Snapshot(), "t", a.CallHash), "lena", review); err != nil {
+	if review.Signature, err = reexam.Sign(key(), reexam.SubjectOf(p.Snapshot(), "t", a.CallHash), engine.Event{Op: engine.OpReview, By: engine.Identity{Name: "lena"}, Review: review}); err != nil {
 		t.Fatal(err)
 	}
 	if rec, err := p.Apply(ctx, engine.Event{Op: engine.OpReview, TraceID: "t", CallID: "c2", By: engine.Identity{Name: "lena"}, Review: review}); err != nil || rec.Invalid != "" {

@@ -1,0 +1,111 @@
+package engine
+
+import "fmt"
+
+// Answer is a reviewer's answer to suspicion or to a pull-back.
+type Answer struct {
+	// Item is what `clear` clears, in normal form; without a kind it is that value
+	// of whatever kind.
+	Item Item
+	// With is the call id, in the same trace, of what compensates.
+	With string
+	Note string
+	// Signed says that the signature was verified; Signature is over what was
+	// answered, opaque here.
+	Signed    bool
+	Signature string
+}
+
+// answers are the operations that only a reviewer has.
+func (o Op) answers() bool {
+	return o == OpClear || o == OpConfirm || o == OpCompensate || o == OpAcknowledge
+}
+
+// Judges reports whether the operation is a reviewer's word: who may say it
+// comes from the bundle's reviewer list.
+func (o Op) Judges() bool { return o == OpReview || o.answers() }
+
+// clear ends the suspicion of an item. What was pulled back because of it still
+// waits for an answer.
+func (f *fold) clear() {
+	if f.unsigned(f.e.Answer.Signed) {
+		return
+	}
+	found := f.view.SuspicionsOf(f.e.Answer.Item.Value)
+	cleared := 0
+	for _, s := range found {
+		mine := s.Trace == f.e.TraceID || f.contract.Reexamination == scopeWindow
+		if kind := f.e.Answer.Item.Kind; mine && (kind == "" || kind == s.Kind) {
+			f.w.Suspicions = append(f.w.Suspicions, SuspicionWrite{Suspicion: s, Cleared: true})
+			cleared++
+		}
+	}
+	if cleared == 0 {
+		f.refuse("not_suspect", fmt.Sprintf("no such item is suspect in trace %q", f.e.TraceID), NewFact("/item/value", f.e.Answer.Item.Value))
+		return
+	}
+	f.reviewer(NoRequest)
+}
+
+// answer is what a reviewer says to a call that ran and was pulled back. Nothing
+// runs again by it.
+func (f *fold) answer() {
+	path := f.path()
+	switch {
+	case f.unsigned(f.e.Answer.Signed):
+		return
+	case path.Pulled == nil:
+		f.refuse("not_pulled_back", "the call was not pulled back")
+		return
+	case !path.Pulled.Ran:
+		f.refuse("pulled_back_unrun", "the call was pulled back before it ran: approve, reject or return it")
+		return
+	case path.Pulled.Answer != "":
+		f.refuse("answered_already", fmt.Sprintf("the pull-back was answered already: %s", path.Pulled.Answer))
+		return
+	}
+	status := map[Op]RequestStatus{OpConfirm: Confirmed, OpCompensate: Compensated, OpAcknowledge: Acknowledged}[f.e.Op]
+	if f.e.Op == OpCompensate && !f.compensates(&path) {
+		return
+	}
+	next := *path.Request
+	next.Status = status
+	path.answer(status.String())
+	f.complete(&path, &next)
+}
+
+// compensates reports whether the answer names a call that was proposed, and so
+// gated, since the pull-back.
+func (f *fold) compensates(path *Path) bool {
+	with := f.e.Answer.With
+	hash, known := f.view.CallHash(f.e.TraceID, with)
+	first := f.view.Path(f.e.TraceID, hash).First
+	switch {
+	case !known:
+		f.refuse("compensation_unknown", fmt.Sprintf("no call %q was proposed in the trace: what compensates is a call of its own, and gated like any other", with))
+	case hash == f.e.Call || first <= path.Pulled.Seq:
+		f.refuse("compensation_older", fmt.Sprintf("call %q was proposed before the pull-back, so it does not compensate", with))
+	default:
+		return true
+	}
+	return false
+}
+
+// answer notes what a reviewer said to the pull-back.
+func (p *Path) answer(what string) {
+	if p.Pulled != nil {
+		c := *p.Pulled
+		c.Answer = what
+		p.Pulled = &c
+	}
+}
+
+// unsigned refuses a reviewer's word where the contract asks for a signature
+// and there is none.
+func (f *fold) unsigned(signed bool) bool {
+	if f.contract.SignedReviews && !signed {
+		f.refuse("review_unsigned", "the contract asks for signed reviews")
+		return true
+	}
+	return false
+}
