@@ -101,6 +101,11 @@ func (j *judgement) holds(c Cause) (gate string, holds bool) {
 	return "", false
 }
 
+// asks reports whether the answer to a cause is to ask a person.
+func (c Cause) asks() bool {
+	return c == OwnReview || c == StructureFired || c == CriticLow || c == ReviewDue
+}
+
 // firstOwn is the first own gate, by name, that is not pass and resolved that way.
 func (j *judgement) firstOwn(r Resolution) (string, bool) {
 	for _, o := range j.own {
@@ -121,6 +126,10 @@ func (j *judgement) admit(c Cause, gate string) Transition {
 	case !ok || !slices.Contains(row, t), t == Retry && !flags.RetryLeft:
 		j.note(reason("transition_not_admitted", fmt.Sprintf("the bundle named no transition that %s admits for %s", gate, c)))
 		return fallback(gate)
+	case j.in.State.Rejection != nil && c.asks() && (t == Escalate || t == Defer):
+		// A person has answered, and no approval counts while the rejection stands.
+		j.note(reason("review_answered", "a reviewer has rejected this call, so nobody is asked again"))
+		return Stop
 	case t == Escalate && !flags.CanAsk && slices.Contains(row, Defer):
 		j.note(reason("review_unavailable", "a review cannot be asked for now, so the call is deferred"))
 		return Defer
