@@ -56,7 +56,7 @@ var only = map[string][]string{
 	"github.com/spf13/viper":                {"signals"},
 	"mvdan.cc/sh":                           {"signals"},
 	"github.com/bmatcuk/doublestar":         {"signals"},
-	"golang.org/x/text":                     {"signals"},
+	"golang.org/x/text":                     {"action", "signals"},
 	"cel.dev/":                              {},
 	"github.com/open-policy-agent/opa/cmd":  {},
 	"github.com/open-policy-agent/opa/rego": {},
