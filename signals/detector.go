@@ -20,6 +20,8 @@ const (
 	Tests  Family = "tests"
 	Origin Family = "origin"
 	Time   Family = "time"
+	// Network is the hosts that a call names.
+	Network Family = "network"
 )
 
 // family computes the facts of one family and says what it could not determine.
@@ -37,6 +39,7 @@ var families = []struct {
 	{Time, timeFacts},
 	{Path, pathFacts},
 	{Shell, shellFacts},
+	{Network, networkFacts},
 }
 
 // Families lists the names of the families.
@@ -87,6 +90,7 @@ type Detector struct {
 	scanner  func() (*scanner, error) // loads on first use
 	paths    []globList
 	commands []commandList
+	hosts    []hostList
 }
 
 // New makes a detector of the needed families over a bundle's scope. Every
@@ -102,6 +106,8 @@ func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
 	d.paths, more = compileLists(scope.Paths)
 	problems = append(problems, more...)
 	d.commands, more = compilePatterns(scope.Commands)
+	problems = append(problems, more...)
+	d.hosts, more = hostLists(scope)
 	problems = append(problems, more...)
 	return d, problems
 }

@@ -27,6 +27,8 @@
 //	exists        whether there is such a file
 //	inside, root  whether it is in a root of the scope, and in which one; with no
 //	              roots nothing is inside
+//	guessed       whether nobody says that the word is a path: it looks like one
+//	above         whether it is a folder that a root is in
 //	lists         for allowing: lists with a glob that matches `resolved` as it
 //	              is spelled
 //	lists_folded  for restricting: `lists`, and those that match in another case
@@ -70,9 +72,26 @@
 //	              its open words turn out
 //	problems      alias, changes_directory, code_undetermined, environment,
 //	              format_character, function, git_config, inline_code,
-//	              network_redirect, option_runs_program, path_qualified,
-//	              privilege, program_undetermined, undetermined_word
+//	              network_redirect, option_runs_program, option_writes,
+//	              path_qualified, privilege, program_undetermined,
+//	              redirect_writes, script_unread, undetermined_word
+//
+// option_writes and redirect_writes are writes and deletions by an option or a
+// redirection of the command and not by what the program is for. A script that a
+// shell is given by name is read, and its commands are listed too.
 //
 // A command pattern is words; a star at its end is any further words or none, a
 // star elsewhere any text in a word.
+//
+// # Network
+//
+// `network.hosts` has an element for every host that a call names: in an argument
+// that is an address, in any other that is wholly an address or a mail address,
+// and in the words of commands.
+//
+//	argument      JSON pointer into the arguments
+//	scheme, host  the host in its canonical form
+//	lists         lists of the scope that it is on
+//	problems      internal_address, international_name, literal_address,
+//	              not_a_name
 package signals

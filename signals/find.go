@@ -32,8 +32,10 @@ func (l *line) find(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 		}
 		switch words[i].text {
 		case "-delete":
+			c.problem("option_writes")
 			l.operands(c, starts, in, remove)
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
+			c.problem("option_writes")
 			if i++; i < len(words) {
 				l.operands(c, words[i:i+1], in, write)
 			}

@@ -169,6 +169,13 @@ func (m *matcher) within(name string) (string, bool) {
 	return slices.MaxFunc(in, func(a, b string) int { return cmp.Compare(len(a), len(b)) }), true
 }
 
+// above reports that a place is a folder that a root is in.
+func (m *matcher) above(name string) bool {
+	return slices.ContainsFunc(m.roots, func(r root) bool {
+		return r.place.unknown == "" && r.place.resolved != name && below(name, r.place.resolved)
+	})
+}
+
 // below reports that a name is a folder or something in it, by component.
 func below(folder, name string) bool {
 	rest, ok := strings.CutPrefix(name, folder)

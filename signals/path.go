@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -125,6 +126,7 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 			unknown = append(unknown, Unknown{Family: Path, Code: "not_a_path", Where: pointer})
 		}
 	}
+	out = append(out, attached(c, t.world.Dir)...)
 	script := d.script(ctx, c, t.world)
 	for _, u := range script.unknown {
 		unknown = append(unknown, Unknown{Family: Path, Code: u.Code, Where: u.Where})
@@ -137,6 +139,23 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 		}
 	}
 	return out, unknown
+}
+
+// attached are files that what is sent names instead of holding them: many
+// programs read `@file` in a body that way.
+func attached(c *Call, dir string) (out []touch) {
+	sends := false
+	for _, a := range c.Tool.Arguments {
+		sends = sends || a.Kind == engine.URLKind
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+		text, ok := c.Action.Arguments[name].(string)
+		file, at := strings.CutPrefix(text, "@")
+		if sends && ok && at && c.Tool.Arguments[name].Kind == engine.ContentKind && file != "" && !strings.ContainsAny(file, " \n") {
+			out = append(out, touch{argument: engine.Pointer(name), declared: file, access: read, dir: dir})
+		}
+	}
+	return out
 }
 
 func accessOf(k engine.ArgumentKind, e engine.Effect) (access, bool) {
@@ -194,9 +213,10 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 	exact, folded, under := m.listed(p)
 	if one.guessed {
 		// A word that may be anything is not a doubtful path for holding a colon.
-		p.problems = slices.DeleteFunc(p.problems, func(s string) bool { return s == "alternate_stream" })
+		p.problems = slices.DeleteFunc(p.problems, func(s string) bool { return s == "alternate_stream" || s == "trailing_dot_or_space" })
 	}
-	out["resolved"], out["exists"], out["inside"], out["root"] = p.resolved, p.exists, inside, r
+	out["guessed"] = one.guessed
+	out["resolved"], out["exists"], out["inside"], out["root"], out["above"] = p.resolved, p.exists, inside, r, m.above(p.resolved)
 	out["lists"], out["lists_folded"], out["lists_under"] = exact, folded, under
 	out["problems"] = textList(append(problems, p.problems...))
 	if code = unreadable(p.resolved); code != "" {

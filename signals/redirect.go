@@ -21,6 +21,9 @@ func (r redirects) empty() bool { return len(r.touches) == 0 && !r.network && le
 func (r redirects) effects(c *invocation) {
 	for _, t := range r.touches {
 		c.effect(string(t.access))
+		if t.access == write {
+			c.problem("redirect_writes")
+		}
 	}
 	if r.network {
 		c.effect("network")

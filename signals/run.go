@@ -230,6 +230,9 @@ func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optio
 		if o.operands != "" {
 			s.operands = o.operands
 		}
+		if o.operands == write || o.operands == remove {
+			c.problem("option_writes")
+		}
 		for i, v := range o.values {
 			l.value(c, o.option, i, v, in, &s)
 		}
@@ -247,6 +250,9 @@ func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optio
 func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *optionSettings) {
 	switch o.value {
 	case "read", "write", "delete", "execute":
+		if o.value == "write" || o.value == "delete" {
+			c.problem("option_writes")
+		}
 		c.effect(o.value)
 		l.operands(c, []shellWord{v}, in, access(o.value))
 	case "target":
@@ -545,6 +551,9 @@ func (l *line) exit(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 // include runs a script in this shell: it may change the folder.
 func (l *line) include(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
 	l.interpreted(c, words, in, false)
+	if len(words) > 0 {
+		l.file(c, words[0], in)
+	}
 	return dirs{open: true}, in
 }
 
@@ -630,6 +639,7 @@ func (l *line) shell(c *invocation, words []shellWord, in dirs) (ok, failed dirs
 		l.code(c, words[0], in)
 	case len(words) > 0 && !stdin && !code:
 		l.interpreted(c, words, in, false)
+		l.file(c, words[0], in)
 	default:
 		l.code(c, l.input(), in)
 	}

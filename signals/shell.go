@@ -64,9 +64,13 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 	out := &script{}
 	c.script = out
 	in := workDirs(c, w)
+	declared, given := false, false
 	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
 		v, ok := c.Action.Arguments[name]
-		if !ok || c.Tool.Arguments[name].Kind != engine.CommandKind {
+		if c.Tool.Arguments[name].Kind != engine.CommandKind {
+			continue
+		}
+		if declared, given = true, given || ok; !ok {
 			continue
 		}
 		l := &line{detector: d, ctx: ctx, world: w, out: out, argument: engine.Pointer(name), functions: map[string]bool{}}
@@ -83,6 +87,9 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 			// Nothing is proved by nothing.
 			l.fail("no_command")
 		}
+	}
+	if declared && !given {
+		out.unknown = append(out.unknown, Unknown{Family: Shell, Code: "no_command"})
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func testFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 	facts := map[string]any{"seen": list}
 	if len(r.unknown) == 0 {
 		facts["changes"] = list
-		facts["moves"] = r.moved
+		facts["moves"] = nonNilList(r.moved)
 	}
 	return facts, r.unknown
 }
