@@ -76,7 +76,7 @@ func argumentShape(have *rego.Shape, a engine.Argument) *rego.Shape {
 		return next.Maybe()
 	}
 	switch a.Type {
-	case engine.NoType, engine.ObjectType, engine.ArrayType, engine.NumberType, engine.IntegerType:
+	case engine.NoType, engine.AnyType, engine.ObjectType, engine.ArrayType, engine.NumberType, engine.IntegerType:
 	default:
 		next = rego.Leaf(a.Type.String())
 	}

@@ -249,9 +249,10 @@ const (
 	BooleanType
 	ArrayType
 	ObjectType
+	AnyType // any value, null too
 )
 
-var argumentTypeNames = names{"none", "string", "number", "integer", "boolean", "array", "object"}
+var argumentTypeNames = names{"none", "string", "number", "integer", "boolean", "array", "object", "any"}
 
 // ArgumentTypes lists the texts a registry may use.
 func ArgumentTypes() []string { return slices.Clone(argumentTypeNames[1:]) }
@@ -268,6 +269,9 @@ func (t *ArgumentType) UnmarshalText(b []byte) error {
 }
 
 func (t ArgumentType) matches(v any) bool {
+	if t == AnyType {
+		return true
+	}
 	switch v := v.(type) {
 	case string:
 		return t == StringType
