@@ -44,7 +44,7 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 			a, end = chain(e, ts, i)
 		case e == rustTests && rustAssert.MatchString(t.text) && i+2 < len(ts) && ts[i+1].is("!"):
 			a, end = chain(e, ts, i)
-		case namesAssertion.MatchString(t.text) && i+1 < len(ts) && (ts[i+1].is("(") || ts[i+1].is(".") && (e == goTests || e == jsTests)):
+		case namesAssertion.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is("("), namesPackage.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is(".") && (e == goTests || e == jsTests):
 			a, end = chain(e, ts, i)
 		case e == rubyTests && rubyAssert.MatchString(t.text):
 			a, end = command(ts, i)
@@ -58,7 +58,8 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 var (
 	opensChain     = re(`^(?:expect\w*|assertThat|verify|that)$`)
 	rustAssert     = re(`^(?:debug_)?assert(?:_\w+)?$`)
-	namesAssertion = re(`^(?:assert\w*|require|refute\w*|raises|warns|fail|is|check)$`)
+	namesAssertion = re(`^(?:assert\w*|refute\w*|raises|warns|fail)$`)
+	namesPackage   = re(`^(?:assert|require|is|check|chai|should)$`)
 	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
 	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await"}
 )
@@ -264,6 +265,13 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 	if e == goTests && len(args) > 0 && len(args[0]) == 1 && args[0][0].kind == wordToken && len(args) > 1 {
 		args = args[1:] // t
 	}
+	if len(names) == 1 && raising.MatchString(a.matcher) && len(args) > 0 {
+		a.expected = plain(args[0])
+		if len(args) > 1 {
+			a.subject = plain(args[1])
+		}
+		return a
+	}
 	return a.of(args)
 }
 
@@ -297,6 +305,7 @@ func (a assertion) of(args [][]token) assertion {
 }
 
 var (
+	raising = re(`(?i)raise|throw|warns`)
 	boolean = re(`(?i)^(?:assert_?(?:true)?|debug_assert|true|ok|require|check|is)$`)
 
 	weakest = re(`(?i)^(?:toBeDefined|toBeTruthy|toBeFalsy|be_truthy|be_falsey|truthy|be_present|exists?|ok|anything|assert|called|toHaveBeenCalled|toBeInstanceOf|toBeTypeOf|instanceOf|assertCalled|verify|assert_?(?:is_?)?instance\w*|any|be_a|be_an|be_kind_of|isNotNull|isPresent)$`)
@@ -389,9 +398,13 @@ func guard(header []token) (list []assertion) {
 }
 
 // given is the literal values that names stand for in a file.
-func given(ts []token) map[string]string {
+func given(e ecosystem, ts []token) map[string]string {
 	values := map[string]string{}
 	for i := 0; i+2 < len(ts); i++ {
+		if e == pythonTests && ts[i].is("(") {
+			i = group(ts, i) - 1 // named arguments look the same
+			continue
+		}
 		if ts[i].kind != wordToken || !ts[i+1].is("=") && !ts[i+1].is(":=") {
 			continue
 		}
@@ -411,9 +424,9 @@ func given(ts []token) map[string]string {
 }
 
 // movedValues lists the names that stood for one literal and stand for another.
-func movedValues(before, after []token) (names []string) {
-	now := given(after)
-	for name, v := range given(before) {
+func movedValues(e ecosystem, before, after []token) (names []string) {
+	now := given(e, after)
+	for name, v := range given(e, before) {
 		if w, ok := now[name]; ok && v != w {
 			names = append(names, name)
 		}

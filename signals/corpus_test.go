@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/conjunct-project/conjunct/engine"
@@ -59,12 +60,16 @@ func call(arguments map[string]any) *Call {
 	return &Call{Action: engine.Action{Arguments: arguments}, Tool: tool, Declared: true}
 }
 
+// sharedScanner is loaded once for all tests.
+var sharedScanner = sync.OnceValues(newScanner)
+
 func facts(t *testing.T, f Family, s Scope, c *Call, w World) (map[string]any, []string) {
 	t.Helper()
 	d, problems := New(s, []Family{f})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
+	d.scanner = sharedScanner
 	got, unknown := d.Facts(context.Background(), c, w)
 	m, _ := got[string(f)].(map[string]any)
 	return m, unknown

@@ -26,7 +26,9 @@ const (
 	maxDecodings = 6       // encodings inside one another
 	maxPieces    = 200     // readings of one text
 	maxText      = 1 << 19 // bytes of one text, decoded or not
-	minRun       = 12      // printable bytes in a row that make a text of what is not
+	maxTotal     = 1 << 22 // bytes of all readings of one text
+	minRun       = 16      // printable bytes in a row that make a text of what is not
+	minEncoded   = 16      // letters of an alphabet in a row that may be in it
 )
 
 // piece is one reading of a text: what it comes to after some decodings.
@@ -41,6 +43,7 @@ type piece struct {
 type decoder struct {
 	pieces  []piece
 	seen    map[string]bool
+	total   int
 	problem string
 }
 
@@ -63,50 +66,88 @@ func (d *decoder) add(p piece) {
 		return
 	case len(p.text) > maxText:
 		d.problem, p.text = "too_large", p.text[:maxText]
-	case len(p.encodings) > maxDecodings, len(d.pieces) == maxPieces:
+	case len(p.encodings) > maxDecodings, len(d.pieces) == maxPieces, d.total > maxTotal:
 		d.problem = "too_deep"
 		return
 	}
 	d.seen[p.text] = true
+	d.total += len(p.text)
 	d.pieces = append(d.pieces, p)
 }
 
-// from adds what one decoding makes of a piece.
-func (d *decoder) from(p piece, encoding, text string, c certainty) {
+// from adds what one decoding, or several at once, make of a piece.
+func (d *decoder) from(p piece, text string, c certainty, encodings ...string) {
 	if c == certain {
 		c = p.certainty
 	}
-	d.add(piece{text: text, encodings: append(slices.Clip(p.encodings), encoding), certainty: c})
+	d.add(piece{text: text, encodings: slices.Concat(p.encodings, encodings), certainty: c})
 }
 
 func (d *decoder) decode(p piece) {
-	if text := visible(p.text); text != p.text {
-		d.from(p, "invisible", text, certain)
+	d.letters(p)
+	for _, group := range escapings {
+		text := p.text
+		var names []string
+		for _, e := range group {
+			if strings.Contains(text, e.sign) {
+				if next := e.decode(text); next != text {
+					text, names = next, append(names, e.name)
+				}
+			}
+		}
+		if len(names) > 0 {
+			d.from(p, text, certain, names...)
+		}
 	}
-	if text := latin(p.text); text != p.text {
-		d.from(p, "homoglyph", text, certain)
+	d.join(p)
+	for _, r := range runs {
+		d.decodeRuns(p, r)
 	}
-	for _, e := range escapings {
-		if e.sign.MatchString(p.text) {
-			if text := e.decode(p.text); text != p.text {
-				d.from(p, e.name, text, certain)
+}
+
+// letters reads a text without what is invisible in it and with the letters that
+// it seems to have.
+func (d *decoder) letters(p piece) {
+	text, names := visible(p.text), []string(nil)
+	if text != p.text {
+		names = append(names, "invisible")
+	}
+	if folded := latin(text); folded != text {
+		text, names = folded, append(names, "homoglyph")
+	}
+	if names != nil {
+		d.from(p, text, certain, names...)
+	}
+}
+
+// join reads a text with its parts put together: as a program certainly would,
+// and as it may.
+func (d *decoder) join(p piece) {
+	text, c := p.text, certain
+	var names []string
+	for _, j := range joinings {
+		if !strings.ContainsAny(text, j.sign) {
+			continue
+		}
+		if j.certainty == possible && c == certain && names != nil {
+			d.from(p, text, c, names...)
+		}
+		if next := j.between.ReplaceAllString(text, "$1"); next != text {
+			text, names = next, append(names, j.name)
+			if j.certainty == possible {
+				c = possible
 			}
 		}
 	}
-	for _, j := range joinings {
-		if text := j.sign.ReplaceAllString(p.text, ""); text != p.text {
-			d.from(p, j.name, text, j.certainty)
-		}
-	}
-	for _, e := range runs {
-		d.decodeRuns(p, e)
+	if names != nil {
+		d.from(p, text, c, names...)
 	}
 }
 
 // escaping is an encoding of single characters in the midst of others.
 type escaping struct {
 	name   string
-	sign   pattern
+	sign   string // nothing is encoded where this is not
 	decode func(string) string
 }
 
@@ -118,21 +159,27 @@ var (
 	listed      = re(`(?:0[xX])?[0-9A-Fa-f]{2,3}`)
 )
 
-var escapings = []escaping{
-	{"percent", percentSign, func(s string) string {
-		return percentSign.ReplaceAllStringFunc(s, func(m string) string { return oneByte(m[1:], 16) })
-	}},
-	{"escape", escapeSign, func(s string) string { return toText(escapeSign.ReplaceAllStringFunc(s, unescape)) }},
-	{"entity", re(`&(?:#\d{2,7}|#[xX][0-9A-Fa-f]{2,6}|[a-z]{2,6});`), html.UnescapeString},
-	{"quoted_printable", printedSign, func(s string) string {
+// escapings are applied together where they are in one group. Those that much
+// plain text looks like are applied alone.
+var escapings = [][]escaping{
+	{
+		{"percent", "%", func(s string) string {
+			return percentSign.ReplaceAllStringFunc(s, func(m string) string { return oneByte(m[1:], 16) })
+		}},
+		{"escape", `\`, func(s string) string { return toText(escapeSign.ReplaceAllStringFunc(s, unescape)) }},
+		{"entity", "&", html.UnescapeString},
+	},
+	{{"quoted_printable", "=", func(s string) string {
 		return printedSign.ReplaceAllStringFunc(s, func(m string) string {
 			if strings.HasSuffix(m, "\n") {
 				return ""
 			}
 			return oneByte(m[1:], 16)
 		})
-	}},
-	{"codes", listedSign, func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }},
+	}}},
+	{{"codes", ",", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
+	{{"codes", ":", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
+	{{"codes", " ", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
 }
 
 // oneByte is the byte with a number.
@@ -195,36 +242,102 @@ func fromList(m string) string {
 // joining is a way to write one text in parts.
 type joining struct {
 	name      string
-	sign      pattern // what stands between the parts
+	sign      string  // one of these characters is there
+	between   pattern // what stands between the parts, and its group stays
 	certainty certainty
 }
 
 var joinings = []joining{
-	{"concatenation", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain},
-	{"continuation", re(`\\\r?\n[ \t]*`), certain},
-	{"list", re("[\"'`]\\s*,\\s*[\"'`]"), possible},
-	{"empty_quotes", re(`""|''|\\(?:[A-Z0-9])|\$@|\$\*`), possible},
+	{"concatenation", "\"'`", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain},
+	{"continuation", "\\", re(`\\\r?\n[ \t]*`), certain},
+	{"list", "\"'`", re("[\"'`]\\s*,\\s*[\"'`]"), possible},
+	{"empty_quotes", "\"'\\$", re(`""|''|\\([A-Z0-9])|\$@|\$\*`), possible},
 }
 
 // run is an encoding of a whole stretch of text.
 type run struct {
-	name   string
-	find   pattern
-	decode func(string) [][]byte // how it may be read, the likeliest first
+	name    string
+	letters letters
+	wrapped bool                  // with space between the letters
+	min     int                   // letters
+	decode  func(string) [][]byte // how it may be read, the likeliest first
+}
+
+// letters is the alphabet of an encoding.
+type letters string
+
+func (l letters) has(b byte) bool {
+	switch {
+	case 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9':
+		switch l {
+		case "base64":
+			return true
+		case "hex":
+			return b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
+		}
+		return 'A' <= b && b <= 'Z' || '2' <= b && b <= '7'
+	}
+	return l == "base64" && (b == '+' || b == '/' || b == '-' || b == '_')
 }
 
 var runs = []run{
-	{"base64", re("[A-Za-z0-9+/_-]{16,}={0,2}"), base64s},
-	{"base64", re("[A-Za-z0-9+/_-]{4,}(?:(?:[ \t]*(?:\\\\?\r?\n|\\\\r|\\\\n)+[ \t]*|[ \t]+)[A-Za-z0-9+/_-]{2,})+={0,2}"), wrapped64},
-	{"hex", re(`[0-9A-Fa-f]{24,}`), hexes},
-	{"hex", re(`[0-9A-Fa-f]{2,}(?:\s+[0-9A-Fa-f]{2,})+`), wrappedHex},
-	{"base32", re(`[A-Z2-7]{26,}={0,6}`), base32s},
+	{"base64", "base64", false, minEncoded, base64s},
+	{"base64", "base64", true, minEncoded, wrapped64},
+	{"hex", "hex", false, 24, hexes},
+	{"hex", "hex", true, 24, wrappedHex},
+	{"base32", "base32", false, 26, base32s},
+}
+
+// find lists the stretches of a text that may be in the encoding, as begin and
+// end. A wrapped one has space, or an escaped end of line, in it.
+func (r run) find(s string) (found [][2]int) {
+	for i := 0; i < len(s); i++ {
+		if !r.letters.has(s[i]) {
+			continue
+		}
+		start, end, n, spaces := i, i, 0, 0
+		for i < len(s) {
+			switch gap := 0; {
+			case r.letters.has(s[i]):
+				n++
+				i++
+				end = i
+				continue
+			case !r.wrapped:
+			default:
+				if gap = space(s[i:]); gap > 0 {
+					spaces++
+					i += gap
+					continue
+				}
+			}
+			break
+		}
+		if n >= r.min && (!r.wrapped || spaces > 0) {
+			for end < len(s) && s[end] == '=' {
+				end++
+			}
+			found = append(found, [2]int{start, end})
+		}
+	}
+	return found
+}
+
+// space is the length of what a line is wrapped with at the beginning of a text.
+func space(s string) int {
+	switch {
+	case s[0] == ' ' || s[0] == '\t' || s[0] == '\n' || s[0] == '\r':
+		return 1
+	case len(s) > 1 && s[0] == '\\' && (s[1] == 'n' || s[1] == 'r' || s[1] == '\n'):
+		return 2
+	}
+	return 0
 }
 
 // decodeRuns reads the stretches of one encoding: in their place where they are
 // text, so that what stands before them is still before them; and by themselves.
 func (d *decoder) decodeRuns(p piece, r run) {
-	found := r.find.FindAllStringIndex(p.text, -1)
+	found := r.find(p.text)
 	if found == nil {
 		return
 	}
@@ -250,18 +363,14 @@ func (d *decoder) decodeRuns(p piece, r run) {
 	}
 	if last > 0 {
 		inPlace.WriteString(p.text[last:])
-		d.from(p, r.name, inPlace.String(), certain)
+		d.from(p, inPlace.String(), certain, r.name)
 	}
-	for _, inner := range []string{"", "gzip", "zlib", "bzip2", "utf16"} {
-		if texts := apart[inner]; len(texts) > 0 {
-			q := p
-			q.encodings = append(slices.Clip(p.encodings), r.name)
-			if text := strings.Join(texts, "\n;\n"); inner != "" {
-				d.from(q, inner, text, certain)
-			} else {
-				d.from(p, r.name, text, certain)
-			}
+	for _, packing := range sortedKeys(apart) {
+		names := []string{r.name}
+		if packing != "" {
+			names = append(names, packing)
 		}
+		d.from(p, strings.Join(apart[packing], "\n;\n"), certain, names...)
 	}
 }
 
@@ -473,7 +582,7 @@ func latin(s string) string {
 var lookalikes = sync.OnceValue(func() map[rune]rune {
 	return pairs(
 		"АAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜWҮYЗ3аaеeоoрpсcуyхxѕsіiјjԛqԝwһhԁdӏlкkмmтtвbнhүyґr" +
-			"ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXϹCϺMαaγyειιiκkνvοoρpτtυuχxϲcϳj" +
+			"ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXϹCϺMαaγyιiκkνvοoρpτtυuχxϲcϳj" +
 			"ᎪAᏴBᏟCᎠDᎬEᏀGᎻHᏆIᎫJᏦKᏞLᎷMᏢPᎡRᏚSᎢTᏙVᎳWᏃZՏSՕOսuոnօoցgհhզqıi" +
 			"‐-‑-‒-–-—-−-∕/⁄/﹢+∶:ꞌ'").table()
 })

@@ -113,13 +113,12 @@ func (x *lexer) emit(kind tokenKind, end int) {
 }
 
 var (
-	word     = re(`^[\pL_$][\pL\pN_$]*`)
-	number   = re(`^\d[\w]*(?:\.\d[\w]*)?`)
-	operator = re(`^(?:===|!==|==|!=|<=|>=|=>|->|&&|\|\||:=|::|\?\.|<<|>>|\*\*|\.\.\.)`)
-	rawOpen  = re(`^b?r(#*)"`)
-	heredoc  = re(`^<<[~-]?(["']?)([A-Z_]+)["']?`)
-	prefix   = re(`^(?i:[rbuf]{1,2})["']`)
+	rawOpen = re(`^b?r(#*)"`)
+	heredoc = re(`^<<[~-]?(["']?)([A-Z_]+)["']?`)
 )
+
+// operators are the marks of several characters, the longest first.
+var operators = []string{"===", "!==", "...", "==", "!=", "<=", ">=", "=>", "->", "&&", "||", ":=", "::", "?.", "<<", ">>", "**"}
 
 func (x *lexer) next() {
 	rest := x.rest()
@@ -131,15 +130,45 @@ func (x *lexer) next() {
 	case unicode.IsSpace(r):
 		x.at += size
 	case x.comment(rest), x.quoted(rest):
-	case word.MatchString(rest):
-		x.emit(wordToken, x.at+len(word.FindString(rest)))
-	case number.MatchString(rest):
-		x.emit(numberToken, x.at+len(number.FindString(rest)))
-	case operator.MatchString(rest):
-		x.emit(markToken, x.at+len(operator.FindString(rest)))
+	case r == '_' || r == '$' || unicode.IsLetter(r):
+		x.emit(wordToken, x.at+wordEnd(rest))
+	case '0' <= r && r <= '9':
+		end := wordEnd(rest)
+		if end+1 < len(rest) && rest[end] == '.' && '0' <= rest[end+1] && rest[end+1] <= '9' {
+			end += 1 + wordEnd(rest[end+1:])
+		}
+		x.emit(numberToken, x.at+end)
 	default:
+		at := slices.IndexFunc(operators, func(o string) bool { return strings.HasPrefix(rest, o) })
+		if at >= 0 {
+			size = len(operators[at])
+		}
 		x.emit(markToken, x.at+size)
 	}
+}
+
+// wordEnd is where letters, digits, underscores and dollars end.
+func wordEnd(s string) int {
+	for i, r := range s {
+		if r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// prefixed is the length of the letters before a Python string, if it is one.
+func prefixed(s string) int {
+	for i := range min(3, len(s)) {
+		switch s[i] {
+		case '"', '\'':
+			return i
+		case 'r', 'R', 'b', 'B', 'u', 'U', 'f', 'F', 't', 'T':
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // comment goes over a comment, and keeps what a Go compiler obeys.
@@ -190,18 +219,21 @@ func (x *lexer) blockEnd(rest string) int {
 
 // quoted takes a literal whole.
 func (x *lexer) quoted(rest string) bool {
-	if n := len(prefix.FindString(rest)); n > 0 && x.prefixes {
-		rest = rest[n-1:]
-		x.at += n - 1
+	if x.prefixes {
+		n := prefixed(rest)
+		rest = rest[n:]
+		x.at += n
 	}
-	if x.rawStrings {
+	if x.rawStrings && (rest[0] == 'r' || rest[0] == 'b') {
 		if m := rawOpen.FindStringSubmatch(rest); m != nil {
 			x.until(len(m[0]), `"`+m[1], false)
 			return true
 		}
 	}
-	if m := heredoc.FindStringSubmatch(rest); x.heredocs && m != nil {
-		return x.heredocText(rest, m)
+	if x.heredocs && rest[0] == '<' {
+		if m := heredoc.FindStringSubmatch(rest); m != nil {
+			return x.heredocText(rest, m)
+		}
 	}
 	for _, q := range x.long {
 		if strings.HasPrefix(rest, q) {

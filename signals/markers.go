@@ -94,8 +94,11 @@ var (
 )
 
 func pythonMarkers(ts []token) (list []marker) {
+	for _, f := range redefined(ts) {
+		list = append(list, marker{f, caseRemoved, sure})
+	}
 	for i, t := range ts {
-		if t.kind == stringToken && pytestMark.MatchString(strings.Trim(t.text, `"'`)) && near(ts, i-4).is("getattr") {
+		if t.kind == stringToken && pytestMark.MatchString(strings.Trim(t.text, `"'`)) && slices.ContainsFunc(ts[max(0, i-8):i], func(t token) bool { return t.is("getattr") }) {
 			list = append(list, skip("mark."+strings.Trim(t.text, `"'`)))
 		}
 		if t.kind != wordToken || near(ts, i-1).is("def") || near(ts, i-1).is("import") || near(ts, i-1).is(",") && near(ts, i+1).is(",") {
@@ -118,12 +121,20 @@ func pythonMarkers(ts []token) (list []marker) {
 
 var javaSkip = re(`^(?:Disabled\w*|Ignore|Ignored|EnabledIf\w*|EnabledOn\w*|EnabledFor\w*)$`)
 
+// imported reports whether the dotted name that ends at i is one of an import.
+func imported(ts []token, i int) bool {
+	for i > 0 && (ts[i-1].is(".") || ts[i-1].kind == wordToken && ts[i].is(".")) {
+		i--
+	}
+	return near(ts, i-1).is("import") || near(ts, i-1).is("static")
+}
+
 func javaMarkers(ts []token) (list []marker) {
 	for i, t := range ts {
 		before, after := near(ts, i-1), near(ts, i+1)
 		switch {
 		case t.kind != wordToken:
-		case javaSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is(":")) && !near(ts, i-2).is("api"):
+		case javaSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is(":")) && !imported(ts, i):
 			list = append(list, skip("@"+t.text))
 		case strings.HasPrefix(t.text, "assum") && after.is("("), t.text == "TestAbortedException", t.text == "AssumptionViolatedException", t.text == "SkipException":
 			list = append(list, skip(t.text))

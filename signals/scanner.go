@@ -69,8 +69,11 @@ func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 		}
 		hits = append(hits, h)
 	}
+	lower := strings.ToLower(text)
 	for _, r := range ownRules {
-		hits = append(hits, r.find(text)...)
+		if slices.ContainsFunc(r.keywords, func(k string) bool { return strings.Contains(lower, k) }) {
+			hits = append(hits, r.find(text)...)
+		}
 	}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
 		return slices.ContainsFunc(shared, func(link hit) bool { return strings.Contains(link.value, h.value) })
@@ -80,27 +83,27 @@ func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 
 // ownRule is a rule for what gitleaks' rules leave out.
 type ownRule struct {
-	id      string
-	keyword pattern // nothing is looked for where this does not match
-	pattern pattern // the secret is the group named value
-	judge   func(name, value string) certainty
+	id       string
+	keywords []string // nothing is looked for where none of these is, in lower case
+	pattern  pattern  // the secret is the group named value
+	judge    func(name, value string) certainty
 }
 
 var ownRules = []ownRule{
 	{
 		// gitleaks holds key ids to the digits of base 32.
-		id:      "aws-access-token",
-		keyword: re(`A(?:KIA|SIA|BIA|CCA|3T)`),
-		pattern: re(`(?:^|[^A-Z0-9])(?P<value>(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:[^A-Z0-9]|$)`),
+		id:       "aws-access-token",
+		keywords: []string{"akia", "asia", "abia", "acca", "a3t"},
+		pattern:  re(`(?:^|[^A-Z0-9])(?P<value>(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:[^A-Z0-9]|$)`),
 		judge: func(_, v string) certainty {
 			return when(entropy(v) > 3 && strings.ContainsAny(v[4:], "0123456789"), certain)
 		},
 	},
 	{
 		// gitleaks looks for a whole key. The beginning of one is a key too.
-		id:      "private-key",
-		keyword: re(`(?i)PRIVATE KEY`),
-		pattern: re("(?i)-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?P<value>(?:\\\\+[nr]|[^A-Za-z0-9+/\"'`]){0,8}[A-Za-z0-9+/:=-]{0,64})"),
+		id:       "private-key",
+		keywords: []string{"private key"},
+		pattern:  re("(?i)-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?P<value>(?:\\\\+[nr]|[^A-Za-z0-9+/\"'`]){0,8}[A-Za-z0-9+/:=-]{0,64})"),
 		judge: func(_, v string) certainty {
 			body := strings.TrimLeft(v, "\\nr \t\r\n")
 			switch {
@@ -113,15 +116,15 @@ var ownRules = []ownRule{
 		},
 	},
 	{
-		id:      "password-assignment",
-		keyword: re(`(?i)pass|pwd|secret|token|key|credential`),
-		pattern: re("(?i)(?:^|[^\\w.-])(?P<name>[\\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|api[_.-]?key|access[_.-]?key|private[_.-]?key|credentials?)[\\w.-]{0,20})[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}(?:\"(?P<value>[^\"\r\n]{8,200})\"|'(?P<value>[^'\r\n]{8,200})'|(?P<value>[^\\s\"'`,;()\\[\\]{}<>$&]{8,200})(?:[\\s\"'`,;&]|$))"),
-		judge:   judgeAssignment,
+		id:       "password-assignment",
+		keywords: []string{"pass", "pwd", "secret", "token", "key", "credential"},
+		pattern:  re("(?i)(?:^|[^\\w.-])(?P<name>[\\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|api[_.-]?key|access[_.-]?key|private[_.-]?key|credentials?)[\\w.-]{0,20})[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}(?:\"(?P<value>[^\"\r\n]{8,200})\"|'(?P<value>[^'\r\n]{8,200})'|(?P<value>[^\\s\"'`,;()\\[\\]{}<>$&]{8,200})(?:[\\s\"'`,;&]|$))"),
+		judge:    judgeAssignment,
 	},
 	{
-		id:      "url-credentials",
-		keyword: re(`://`),
-		pattern: re(`[a-zA-Z][a-zA-Z0-9+.-]{1,20}://(?P<name>[^/\s:@"']{0,60}):(?P<value>[^@\s/"']{6,200})@[A-Za-z0-9\[]`),
+		id:       "url-credentials",
+		keywords: []string{"://"},
+		pattern:  re(`[a-zA-Z][a-zA-Z0-9+.-]{1,20}://(?P<name>[^/\s:@"']{0,60}):(?P<value>[^@\s/"']{6,200})@[A-Za-z0-9\[]`),
 		judge: func(_, v string) certainty {
 			switch n := classes(v); {
 			case placeholder(v) || strings.ContainsAny(v, "${}<>"):
@@ -135,9 +138,9 @@ var ownRules = []ownRule{
 		},
 	},
 	{
-		id:      "authorization-header",
-		keyword: re(`(?i)bearer|basic|authorization`),
-		pattern: re(`(?i)\b(?:bearer|basic|token)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,900})`),
+		id:       "authorization-header",
+		keywords: []string{"bearer", "basic", "token "},
+		pattern:  re(`(?i)\b(?:bearer|basic|token)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,900})`),
 		judge: func(_, v string) certainty {
 			return when(!placeholder(v) && classes(v) >= 3 && entropy(v) > 3.5, certain)
 		},
@@ -146,9 +149,6 @@ var ownRules = []ownRule{
 
 // find lists what a rule finds.
 func (r ownRule) find(text string) (hits []hit) {
-	if !r.keyword.MatchString(text) {
-		return nil
-	}
 	for _, m := range r.pattern.FindAllStringSubmatch(text, -1) {
 		var name, value string
 		for i, group := range r.pattern().SubexpNames() {

@@ -23,6 +23,9 @@ func secretFacts(d *Detector, ctx context.Context, c *Call, _ World) (map[string
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
 		at := engine.Pointer(name)
+		if s.text("", "", name); len(s.found) > 0 && s.within("", name) {
+			at = "" // the name would tell the secret
+		}
 		if c.Tool.Arguments[name].Kind == engine.Base64Kind {
 			s.base64(at, c.Action.Arguments[name])
 			continue
@@ -74,7 +77,12 @@ func (s *search) walk(at, name string, v any) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			inner := at + engine.Pointer(k)
-			s.text(inner, "", k)
+			if n := len(s.found); len(k) >= shortest {
+				s.text(at, "", k)
+				if len(s.found) > n {
+					inner = at // the name would tell the secret
+				}
+			}
 			s.walk(inner, k, v[k])
 		}
 		s.join(at, v)
@@ -99,9 +107,9 @@ var namesSecret = re(`(?i)pass|pwd|secret|token|key|credential|auth`)
 
 // base64 looks at an argument that the registry says is in base64.
 func (s *search) base64(at string, v any) {
-	text, _ := v.(string)
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
+	encoded, ok := v.(string)
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || !ok {
 		s.miss(at, "not_base64")
 		s.walk(at, "", v)
 		return

@@ -77,7 +77,28 @@ func braces(ts []token, i int) []token {
 	return inside(ts[i:group(ts, i)])
 }
 
+// pythonFunctions lists functions; of two with one name the runner sees the last.
 func pythonFunctions(ts []token) (fs []function) {
+	for _, f := range allPython(ts) {
+		fs = slices.DeleteFunc(fs, func(g function) bool { return g.name == f.name })
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// redefined lists the names of tests that another of the same name hides.
+func redefined(ts []token) (names []string) {
+	seen := map[string]bool{}
+	for _, f := range allPython(ts) {
+		if f.collected && seen[f.name] {
+			names = append(names, f.name)
+		}
+		seen[f.name] = true
+	}
+	return names
+}
+
+func allPython(ts []token) (fs []function) {
 	type class struct {
 		indent    int
 		collected bool
@@ -103,8 +124,6 @@ func pythonFunctions(ts []token) (fs []function) {
 			f.collected = f.collected && within[n-1].collected
 			f.name = within[n-1].name + name
 		}
-		// Of two with one name the runner sees the last.
-		fs = slices.DeleteFunc(fs, func(g function) bool { return g.name == f.name })
 		fs = append(fs, f)
 	}
 	return fs
