@@ -40,6 +40,6 @@ func TestOrigins(t *testing.T) {
 		if result != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, result, c.want)
 		}
-		canonical(t, got)
+		canonicalises(t, got)
 	}
 }

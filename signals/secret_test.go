@@ -212,12 +212,12 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("%s: the facts tell %s", c.Name, name)
 			}
 		}
-		canonical(t, got)
+		canonicalises(t, got)
 	}
 }
 
-// canonical fails where facts cannot be written into the journal.
-func canonical(t testing.TB, facts map[string]any) {
+// canonicalises fails where facts cannot be written into the journal.
+func canonicalises(t testing.TB, facts map[string]any) {
 	t.Helper()
 	if _, err := action.CanonicalValue(map[string]any(facts)); err != nil {
 		t.Errorf("%v: %v", facts, err)
@@ -331,7 +331,7 @@ func FuzzSecret(f *testing.F) {
 		if strings.Contains(fmt.Sprint(unknown), "panic") {
 			t.Error(unknown)
 		}
-		canonical(t, one)
+		canonicalises(t, one)
 	})
 }
 

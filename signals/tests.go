@@ -55,11 +55,11 @@ type change struct {
 // gone, weaker or expect something else, pipelines that cannot fail. A file that
 // moves to where it is still collected is in moves and is no change.
 func testFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
-	r := review{collection: d.tests, call: c, world: w, rows: map[string]map[string]any{}}
+	r := review{collection: d.tests, call: c, world: w, tree: newTree(w), rows: map[string]map[string]any{}, moved: []any{}}
 	r.deletions()
 	r.moves()
 	r.edits()
-	r.commands()
+	r.commands(d.script(ctx, c, w))
 	if ctx.Err() != nil {
 		r.miss("", "timeout")
 	}
@@ -80,6 +80,7 @@ type review struct {
 	collection
 	call    *Call
 	world   World
+	tree    *tree
 	rows    map[string]map[string]any
 	moved   []any
 	unknown []Unknown
@@ -166,6 +167,26 @@ func (r *review) kindOf(below string) (ecosystem, bool) {
 	return "", false
 }
 
+// subject is what a name stands for: where it says, or where links lead. A file
+// is a test by either name.
+func (r *review) subject(name string, follow bool) (absolute, below string, e ecosystem, ok bool) {
+	absolute, below = r.place(name)
+	if e, ok = r.kindOf(below); ok || r.world.Files == nil {
+		return absolute, below, e, ok
+	}
+	p := r.tree.resolve(name, follow)
+	if p.unknown != "" {
+		return absolute, below, e, false
+	}
+	for _, other := range append(p.forms, p.resolved) {
+		_, b := r.place(other)
+		if e, ok = r.kindOf(b); ok {
+			return p.resolved, b, e, true
+		}
+	}
+	return p.resolved, below, e, false
+}
+
 func (r *review) deletions() {
 	for _, v := range r.values(engine.DeleteKind) {
 		r.deletion(v.at, v.text, sure)
@@ -173,8 +194,7 @@ func (r *review) deletions() {
 }
 
 func (r *review) deletion(at, name string, c certainty) {
-	absolute, below := r.place(name)
-	e, ok := r.kindOf(below)
+	absolute, below, e, ok := r.subject(name, false)
 	switch {
 	case ok:
 		r.add(at, name, e, change{what: testDeleted, certainty: c})
@@ -214,9 +234,8 @@ func (r *review) moves() {
 }
 
 func (r *review) move(at, from, to string, c certainty) {
-	absolute, source := r.place(from)
+	absolute, source, e, ok := r.subject(from, false)
 	_, target := r.place(to)
-	e, ok := r.kindOf(source)
 	switch {
 	case !ok && r.directory(absolute, source):
 		if testFolder.MatchString(source) {
@@ -261,8 +280,7 @@ func (r *review) edits() {
 		content = append(content, value{v.at, string(raw)})
 	}
 	for _, p := range paths {
-		_, below := r.place(p.text)
-		e, ok := r.kindOf(below)
+		_, below, e, ok := r.subject(p.text, true)
 		if !ok && path.Ext(below) != ".rs" {
 			continue
 		}
@@ -379,4 +397,57 @@ func holdsRustTests(ts []token) bool {
 	return slices.ContainsFunc(ts, func(t token) bool { return rustAssert.MatchString(t.text) && t.kind == wordToken })
 }
 
-func (r *review) commands() {}
+// commands looks at what command lines delete, move and write. What a command
+// writes into a test is not known before it runs.
+func (r *review) commands(s *script) {
+	for _, u := range s.unknown {
+		r.miss(u.Where, u.Code)
+	}
+	for _, c := range s.commands {
+		var from, to []touch
+		for _, t := range c.touches {
+			switch {
+			case t.guessed:
+			case t.unknown != "" && t.access != read:
+				r.miss(t.argument, t.unknown)
+			case t.access == remove:
+				from = append(from, t)
+			case t.access == write:
+				to = append(to, t)
+			}
+		}
+		if moves(c) && len(to) > 0 {
+			for _, f := range from {
+				r.move(f.argument, absolute(f), absolute(to[len(to)-1]), sure)
+			}
+			continue
+		}
+		for _, f := range from {
+			r.deletion(f.argument, absolute(f), sure)
+		}
+		for _, t := range to {
+			if _, _, _, ok := r.subject(absolute(t), true); ok {
+				r.miss(t.argument, "unseen")
+			}
+		}
+	}
+}
+
+// moves reports whether a command gives files other names.
+func moves(c *invocation) bool {
+	words := make([]string, 0, 2)
+	for _, w := range c.words {
+		if !strings.HasPrefix(w.text, "-") && len(words) < 2 {
+			words = append(words, path.Base(w.text))
+		}
+	}
+	return len(words) > 0 && (words[0] == "mv" || words[0] == "git" && slices.Contains(words, "mv"))
+}
+
+// absolute is the name of what a command touches, from where it runs.
+func absolute(t touch) string {
+	if strings.HasPrefix(t.declared, "/") || t.dir == "" || strings.HasPrefix(t.declared, "~") && !t.literal {
+		return t.declared
+	}
+	return path.Join(t.dir, t.declared)
+}

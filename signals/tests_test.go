@@ -77,7 +77,7 @@ func TestChanges(t *testing.T) {
 					t.Errorf("%s: %s, %s: got %v, want %v: %v %v", file, c.Name, how, summary(got["changes"]), c.Want, got["seen"], unknown)
 					break
 				}
-				canonical(t, got)
+				canonicalises(t, got)
 			}
 		}
 	}
@@ -145,6 +145,18 @@ func TestMovesAndDeletions(t *testing.T) {
 		{"another language than the scope's", only, map[string]any{"source": "pay_test.go", "destination": "pay.go"}, "[not_collected]"},
 		{"into place", TestScope{}, map[string]any{"source": "pay_check.go", "destination": "pay_test.go"}, "[]"},
 		{"folder moved", TestScope{}, map[string]any{"source": "src", "destination": "lib"}, "unknown [tests: directory at /source]"},
+		{"rm", TestScope{}, map[string]any{"command": "cd tests && rm -f test_pay.py"}, "[deleted]"},
+		{"git rm", TestScope{}, map[string]any{"command": "git rm tests/test_pay.py"}, "[deleted]"},
+		{"rm of source", TestScope{}, map[string]any{"command": "rm pay.go"}, "[]"},
+		{"words", TestScope{}, map[string]any{"argv": []any{"rm", "pay_test.go"}}, "[deleted]"},
+		{"mv", TestScope{}, map[string]any{"command": "mv tests/test_pay.py tests/pay_checks.py"}, "[not_collected]"},
+		{"mv within", TestScope{}, map[string]any{"command": "mv tests/test_pay.py tests/test_refund.py"}, "[]"},
+		{"git mv", TestScope{}, map[string]any{"command": "git mv tests/test_pay.py tests/pay_checks.py"}, "[not_collected]"},
+		{"running tests", TestScope{}, map[string]any{"command": "pytest tests/test_pay.py && go test ./..."}, "[]"},
+		{"reading tests", TestScope{}, map[string]any{"command": "cat tests/test_pay.py | grep refund"}, "[]"},
+		{"redirect into a test", TestScope{}, map[string]any{"command": "echo pass > tests/test_pay.py"}, "unknown [tests: unseen at /command]"},
+		{"rewriting a test", TestScope{}, map[string]any{"command": "sed -i s/5/4/ tests/test_pay.py"}, "unknown [tests: unseen at /command]"},
+		{"a command that is none", TestScope{}, map[string]any{"command": "rm 'tests"}, "unknown [tests: parse at /command]"},
 		{"nowhere", TestScope{}, map[string]any{"source": "pay_test.go"}, "unknown [tests: argument_mismatch at /source]"},
 	} {
 		got, unknown := facts(t, Tests, Scope{Tests: c.scope}, call(c.args), disk)
@@ -155,7 +167,7 @@ func TestMovesAndDeletions(t *testing.T) {
 		if result != c.want {
 			t.Errorf("%s: got %s, want %s: %v", c.name, result, c.want, got)
 		}
-		canonical(t, got)
+		canonicalises(t, got)
 	}
 }
 

@@ -17,7 +17,7 @@ func inWindow(t *testing.T, w Window, now string) bool {
 	}
 	c := &Call{Now: at.Unix()} // no tool is needed to know the time
 	got, unknown := facts(t, Time, Scope{Windows: map[string]Window{"w": w}}, c, World{})
-	canonical(t, got)
+	canonicalises(t, got)
 	inside, ok := got["windows"].(map[string]any)["w"].(bool)
 	if !ok || len(unknown) > 0 {
 		t.Fatalf("got %v %v", got, unknown)
