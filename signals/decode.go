@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxDecodings = 6       // encodings inside one another
+	maxDecodings = 8       // encodings inside one another
 	maxPieces    = 200     // readings of one text
 	maxText      = 1 << 19 // bytes of one text, decoded or not
 	maxTotal     = 1 << 22 // bytes of all readings of one text
