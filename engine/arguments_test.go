@@ -80,7 +80,9 @@ func TestWhichValuesAreOfWhichType(t *testing.T) {
 		BooleanType: {"true", "false"},
 		ArrayType:   {"list"},
 		ObjectType:  {"object"},
-		99:          {},
+		AnyType: {"text", "zero", "minus zero", "whole", "large whole", "fraction", "tiny", "not a number", "infinite", "true", "false",
+			"list", "object", "null"},
+		99: {},
 	}
 	for typ, names := range matching {
 		for name, v := range values {

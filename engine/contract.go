@@ -269,20 +269,19 @@ func (t *ArgumentType) UnmarshalText(b []byte) error {
 }
 
 func (t ArgumentType) matches(v any) bool {
-	if t == AnyType {
-		return true
-	}
 	switch v := v.(type) {
+	case nil:
+		return t == AnyType
 	case string:
-		return t == StringType
+		return t == StringType || t == AnyType
 	case float64:
-		return t == NumberType || t == IntegerType && v == math.Trunc(v) && !math.IsInf(v, 0)
+		return t == NumberType || t == AnyType || t == IntegerType && v == math.Trunc(v) && !math.IsInf(v, 0)
 	case bool:
-		return t == BooleanType
+		return t == BooleanType || t == AnyType
 	case []any:
-		return t == ArrayType
+		return t == ArrayType || t == AnyType
 	case map[string]any:
-		return t == ObjectType
+		return t == ObjectType || t == AnyType
 	}
 	return false
 }
