@@ -24,9 +24,11 @@
 //	access        read, write, delete or execute
 //	resolved      absolute and clean; every link followed as the kernel does it,
 //	              as far as the path exists. A deletion means a last link itself
+//	link          where the last component itself is, if it is a link: a write may
+//	              put a file in its place; empty otherwise
 //	exists        whether there is such a file
 //	inside, root  whether it is in a root of the scope, and in which one; with no
-//	              roots nothing is inside
+//	              roots nothing is inside; for a write the link has to be as well
 //	guessed       whether nobody says that the word is a path: it looks like one
 //	above         whether it is a folder that a root is in
 //	lists         for allowing: lists with a glob that matches `resolved` as it

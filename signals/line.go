@@ -434,7 +434,12 @@ func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed di
 		}
 		return in, in
 	}
-	return l.run(words, in, r, settings)
+	ok, failed = l.run(words, in, r, settings)
+	if plain := l.plainly(c.Args, in); plain != nil && !slices.Equal(plain, words) {
+		a, b := l.run(plain, in, redirects{}, nil)
+		ok, failed = ok.or(a), failed.or(b)
+	}
+	return ok, failed
 }
 
 // assign reads an assignment and says what is wrong with it.

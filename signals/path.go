@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -211,17 +212,26 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 	}
 	r, inside := m.within(p.resolved)
 	exact, folded, under := m.listed(p)
+	if p.link != "" && one.access == write {
+		// Whether the link or its target is written is the program's affair.
+		_, also := m.within(p.link)
+		inside = inside && also
+		there, _, _ := m.listed(place{resolved: p.link})
+		exact = slices.DeleteFunc(exact, func(l any) bool { return !slices.Contains(there, l) })
+	}
 	if one.guessed {
 		// A word that may be anything is not a doubtful path for holding a colon.
 		p.problems = slices.DeleteFunc(p.problems, func(s string) bool { return s == "alternate_stream" || s == "trailing_dot_or_space" })
 	}
 	out["guessed"] = one.guessed
-	out["resolved"], out["exists"], out["inside"], out["root"], out["above"] = p.resolved, p.exists, inside, r, m.above(p.resolved)
+	out["resolved"], out["link"], out["exists"] = p.resolved, p.link, p.exists
+	out["inside"], out["root"], out["above"] = inside, r, m.above(p.resolved)
 	out["lists"], out["lists_folded"], out["lists_under"] = exact, folded, under
 	out["problems"] = textList(append(problems, p.problems...))
-	if code = unreadable(p.resolved); code != "" {
+	if code = cmp.Or(unreadable(p.resolved), unreadable(p.link)); code != "" {
 		// A link can lead to a name that no argument could have.
 		delete(out, "resolved")
+		delete(out, "link")
 		out["problems"] = textList(append(problems, code))
 	}
 	return out, code

@@ -22,6 +22,9 @@ type place struct {
 	exists   bool
 	// folder is false only for what exists and is no folder: nothing is below it.
 	folder bool
+	// link is where the last component itself is, when it is a link that was
+	// followed: a program may put a file in its place.
+	link string
 	// forms are the other absolute names that led there: as declared, and as
 	// every link on the way has it. They restrict and never allow.
 	forms    []string
@@ -192,6 +195,9 @@ func (t *tree) walk(p *place, full string, follow bool) {
 			if len(l.target) > maxPath || len(rest) > maxPath {
 				p.unknown = "too_large"
 				return
+			}
+			if !slices.ContainsFunc(rest, names) && p.link == "" {
+				p.link = cur
 			}
 			p.form(path.Clean(cur + "/" + strings.Join(rest, "/")))
 			rest = slices.Concat(strings.Split(l.target, "/"), rest)

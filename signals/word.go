@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,6 +33,34 @@ func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 		}
 	}
 	return out
+}
+
+// plainly is the words as a shell without braces and without $'...' has them:
+// nobody says which shell it will be. It is nil where both read the same. What
+// runs inside of them is not added again.
+func (l *line) plainly(args []*syntax.Word, in dirs) (out []shellWord) {
+	differs := false
+	for _, a := range args {
+		split := &syntax.Word{Parts: append([]syntax.WordPart(nil), a.Parts...)}
+		differs = differs || syntax.SplitBraces(split) || slices.ContainsFunc(a.Parts, dollarQuoted)
+	}
+	if !differs {
+		return nil
+	}
+	for _, a := range args {
+		out = append(out, l.expand(a, in, true))
+	}
+	return out
+}
+
+func dollarQuoted(p syntax.WordPart) bool {
+	switch p := p.(type) {
+	case *syntax.SglQuoted:
+		return p.Dollar
+	case *syntax.DblQuoted:
+		return p.Dollar
+	}
+	return false
 }
 
 // braces is what brace expansion makes of a word.
@@ -93,8 +122,10 @@ func countSequence(b *syntax.BraceExp) int {
 }
 
 // word expands one word.
-func (l *line) word(w *syntax.Word, in dirs) shellWord {
-	e := expansion{line: l, in: in}
+func (l *line) word(w *syntax.Word, in dirs) shellWord { return l.expand(w, in, false) }
+
+func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
+	e := expansion{line: l, in: in, plain: plain}
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
 			e.literal(lit.Value, i == 0, len(w.Parts) == 1)
@@ -125,6 +156,8 @@ type expansion struct {
 	in   dirs
 	out  shellWord
 	text []byte
+	// plain reads as a shell without $'...'; what runs inside was added before.
+	plain bool
 }
 
 func (e *expansion) add(s string) { e.text = append(e.text, s...) }
@@ -169,7 +202,9 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 	case *syntax.Lit:
 		e.inQuotes(p.Value)
 	case *syntax.SglQuoted:
-		if !p.Dollar {
+		if p.Dollar && e.plain {
+			e.add("$" + p.Value)
+		} else if !p.Dollar {
 			e.add(p.Value)
 		} else if s, ok := ansiC(p.Value); ok {
 			e.add(s)
@@ -177,24 +212,37 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 			e.leave(true)
 		}
 	case *syntax.DblQuoted:
+		if p.Dollar && e.plain {
+			e.add("$")
+		}
 		for _, p := range p.Parts {
 			e.part(p, true)
 		}
 	case *syntax.ParamExp:
 		e.parameter(p, quoted)
 	case *syntax.CmdSubst:
-		e.line.aside(p.Stmts, e.in)
+		e.aside(p.Stmts)
 		e.leave(quoted)
 	case *syntax.ProcSubst:
-		e.line.aside(p.Stmts, e.in)
+		e.aside(p.Stmts)
 		e.out.stream = true
 		e.add("/dev/fd/63")
 	case *syntax.ArithmExp:
-		e.line.number(p, e.in)
+		if !e.plain {
+			e.line.number(p, e.in)
+		}
 		e.leave(quoted)
 	default:
-		e.line.inside(p, e.in)
+		if !e.plain {
+			e.line.inside(p, e.in)
+		}
 		e.leave(false)
+	}
+}
+
+func (e *expansion) aside(list []*syntax.Stmt) {
+	if !e.plain {
+		e.line.aside(list, e.in)
 	}
 }
 
@@ -213,7 +261,9 @@ func (e *expansion) inQuotes(s string) {
 
 // parameter adds a variable. The home and the working directory are known.
 func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
-	e.line.inside(p, e.in)
+	if !e.plain {
+		e.line.inside(p, e.in)
+	}
 	plain := p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 	value, known := "", false
