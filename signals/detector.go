@@ -103,6 +103,7 @@ func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
 	problems = append(problems, more...)
 	d.tests, more = collects(scope.Tests)
 	problems = append(problems, more...)
+	problems = append(problems, checkRoots(scope.Roots)...)
 	d.paths, more = compileLists(scope.Paths)
 	problems = append(problems, more...)
 	d.commands, more = compilePatterns(scope.Commands)

@@ -9,9 +9,12 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
@@ -263,4 +266,93 @@ func canonical(t *testing.T, c testCase) {
 	if _, err := action.CanonicalValue(facts); err != nil {
 		t.Errorf("the facts have no canonical form: %v", err)
 	}
+}
+
+// TestParserJoinsLinesAfterAComment shows the fault that continued_comment is
+// there for; once it is gone, so may the code be.
+func TestParserJoinsLinesAfterAComment(t *testing.T) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("a #b\\\nrm x"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Stmts) != 1 {
+		t.Error("the parser ends a comment at the end of its line now: drop continuedComment")
+	}
+}
+
+// TestScopeThatCannotBeUsedIsReported holds that every entry of a list that would
+// silently match nothing is a problem with its place.
+func TestScopeThatCannotBeUsedIsReported(t *testing.T) {
+	_, problems := New(Scope{
+		Roots:    []string{".", "", "a\x00", "~root"},
+		Paths:    map[string][]string{"deny": {"ok", "", "[a", "../x", "~root/x", "a\nb", "a\\"}, "allow": {"{a"}},
+		Commands: map[string][]string{"deny": {"rm *", "", "  ", "a && b", "a > b", "echo 'x'", "a $(b)"}},
+	}, []Family{Path, Shell})
+	var got []string
+	for _, p := range problems {
+		if p.Message == "" {
+			t.Errorf("%v has no message", p.Path)
+		}
+		got = append(got, strings.Join(p.Path, "."))
+	}
+	want := "roots.1 roots.2 roots.3 paths.allow.0 paths.deny.1 paths.deny.2 paths.deny.3 paths.deny.4 paths.deny.5 paths.deny.6 " +
+		"commands.deny.1 commands.deny.2 commands.deny.3 commands.deny.4 commands.deny.5 commands.deny.6"
+	if strings.Join(got, " ") != want {
+		t.Errorf("problems at %v, want %s", got, want)
+	}
+}
+
+// TestNothingIsCleanInAWorldUnseen holds that the zero world determines nothing.
+func TestNothingIsCleanInAWorldUnseen(t *testing.T) {
+	for _, c := range []testCase{{Path: "/w/app/x"}, {Path: "x"}, {Line: "cat x"}, {Line: "cat /x"}, {Line: "echo x > y"}} {
+		d, call, _, _ := c.call()
+		facts, unknown := d.Facts(context.Background(), call, World{})
+		if _, ok := facts["path"].(map[string]any)["paths"]; ok || len(unknown) == 0 {
+			t.Errorf("%v: %v, unknown %v", call.Action.Arguments, facts, unknown)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if facts, unknown := d.Facts(ctx, call, World{}); len(facts) != 0 || len(unknown) == 0 {
+			t.Errorf("cancelled: %v, unknown %v", facts, unknown)
+		}
+	}
+}
+
+// TestTooMuchIsUnknown holds that no limit loosens.
+func TestTooMuchIsUnknown(t *testing.T) {
+	nested := "a"
+	for range 40 {
+		nested = "eval " + quote(nested)
+		if len(nested) > 1<<20 {
+			break
+		}
+	}
+	for name, line := range map[string]any{
+		"bytes":        "a " + strings.Repeat("x", 1<<20),
+		"commands":     strings.Repeat("a;", 1000),
+		"parentheses":  strings.Repeat("(", 20000) + "a" + strings.Repeat(")", 20000),
+		"substitution": strings.Repeat("$(", 10000) + "a" + strings.Repeat(")", 10000),
+		"braces":       "echo " + strings.Repeat("{a,b}", 60),
+		"wrappers":     strings.Repeat("env ", 1000) + "rm x",
+		"lines":        nested,
+		"groups":       strings.Repeat("{ ", 500) + "a" + strings.Repeat(";}", 500),
+		"paths":        "rm " + strings.Repeat("a b c d ", 500) + strings.Join(numbered(3000), " "),
+		"words":        []any{"rm", strings.Repeat("x", 1<<20)},
+	} {
+		c := testCase{Line: line}
+		got := c.observed(t)
+		if len(got.Unknown) == 0 {
+			t.Errorf("%s: nothing is unknown", name)
+		}
+		if slices.Contains(got.Unknown, "panic") {
+			t.Errorf("%s: %v", name, got.Unknown)
+		}
+	}
+}
+
+func numbered(n int) (out []string) {
+	for i := range n {
+		out = append(out, strconv.Itoa(i))
+	}
+	return out
 }

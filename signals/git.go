@@ -41,6 +41,7 @@ var gitCommands = sync.OnceValue(func() map[string]gitCommand {
 func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
 	a := gitOptions.scan(words, true)
 	out := in
+	var places []shellWord
 	for _, o := range a.options {
 		for _, v := range o.values {
 			switch o.value {
@@ -48,11 +49,12 @@ func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 				if in = in.change(v.text); v.open {
 					in = dirs{open: true}
 				}
+				places = []shellWord{{text: "."}}
 			case "config":
 				l.gitConfig(c, v, in)
 			case "repository":
 				c.problem("git_config")
-				l.operands(c, []shellWord{v}, in, read)
+				places = append(places, v)
 			}
 		}
 	}
@@ -68,6 +70,12 @@ func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 		return out, out
 	}
 	l.gitCommand(c, sub.text, rest, in)
+	place := read
+	if slices.Contains(c.effects, "write") || slices.Contains(c.effects, "execute") {
+		place = write
+	}
+	// Another repository than the one it runs in.
+	l.operands(c, places, in, place)
 	return out, out
 }
 

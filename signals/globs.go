@@ -53,6 +53,25 @@ func compileLists(lists map[string][]string) (out []globList, problems []ScopePr
 	return out, problems
 }
 
+// checkRoots reports roots that name no folder in any world.
+func checkRoots(roots []string) (problems []ScopeProblem) {
+	for i, r := range roots {
+		message := ""
+		switch {
+		case r == "":
+			message = "the root is empty"
+		case unreadable(r) != "" || len(r) > maxPath:
+			message = "the root is no path"
+		case strings.HasPrefix(r, "~") && r != "~" && !strings.HasPrefix(r, "~/"):
+			message = "the home of another user cannot be known"
+		}
+		if message != "" {
+			problems = append(problems, ScopeProblem{Path: []string{"roots", strconv.Itoa(i)}, Message: message, Hint: "write the folder in full, or . for the working directory"})
+		}
+	}
+	return problems
+}
+
 func compileGlob(text string) (g glob, message, hint string) {
 	name := text
 	switch {

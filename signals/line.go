@@ -12,9 +12,10 @@ import (
 const (
 	maxLine     = 64 << 10 // bytes
 	maxCommands = 512
-	maxDepth    = 16      // lines within lines: sh -c, eval, ...
-	maxWords    = 1 << 20 // bytes of all words
+	maxDepth    = 16        // lines within lines: sh -c, eval, ...
+	maxWords    = 256 << 10 // bytes of all words
 	maxSteps    = 10_000
+	maxNested   = 100
 	maxDirs     = 8 // folders that a cd may have led to
 )
 
@@ -24,6 +25,9 @@ type script struct {
 	unknown  []Unknown
 	text     int // bytes of words so far
 	steps    int // statements read so far
+	// moved: something may change the folder. later: something runs when it is
+	// called for. Both together leave open where that is.
+	moved, later bool
 }
 
 // invocation is one command that would run.
@@ -100,9 +104,12 @@ type line struct {
 	argument string
 	src      string
 	depth    int
+	nested   int // statements within statements
 	via      []string
 	// names that the line gives a meaning of its own: functions.
 	functions map[string]bool
+	// loose: nobody can tell in which folder anything runs.
+	loose bool
 	// rebound: the line changes what HOME is.
 	rebound bool
 	// stdin is the text that a command is given to read, where that is known.
@@ -139,6 +146,9 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 	case code != "":
 		l.fail(code)
 		return in, in
+	case continuedComment(src):
+		l.fail("continued_comment")
+		return in, in
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
@@ -146,17 +156,49 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		return in, in
 	}
 	l.rebound = l.rebound || rebinds(src, "HOME")
+	differs := false
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
-			l.functions[f.Name.Value] = true
+		switch n := n.(type) {
+		case *syntax.FuncDecl:
+			if n.Name != nil {
+				l.functions[n.Name.Value] = true
+			}
+		case *syntax.TestClause, *syntax.ArithmCmd:
+			differs = true
 		}
 		return true
 	})
-	if len(l.functions) > 0 && strings.Contains(src, "cd") {
-		// A function may change the folder wherever it is called.
-		in.open = true
+	ok, failed = l.stmts(file.Stmts, in)
+	if differs {
+		l.readPlain(in)
 	}
-	return l.stmts(file.Stmts, in)
+	return ok, failed
+}
+
+// readPlain reads the text as a shell without [[ and (( has it, where that is
+// text at all: [[ is a command to it, a bracket a subshell and > a redirection.
+// Nobody says which shell it will be.
+func (l *line) readPlain(in dirs) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(l.src), "")
+	if err != nil {
+		return
+	}
+	n := len(l.out.commands)
+	l.stmts(file.Stmts, in)
+	before, more := l.out.commands[:n:n], l.out.commands[n:]
+	for _, c := range more {
+		absent := c.program() == "[[" && len(c.touches) == 0
+		if !absent && !slices.ContainsFunc(before, c.same) {
+			before = append(before, c)
+		}
+	}
+	l.out.commands = before
+}
+
+// same reports that two commands say the same.
+func (c *invocation) same(o *invocation) bool {
+	return slices.Equal(c.words, o.words) && slices.Equal(c.via, o.via) && slices.Equal(c.effects, o.effects) && slices.Equal(c.problems, o.problems) &&
+		slices.EqualFunc(c.touches, o.touches, func(a, b touch) bool { return a.key() == b.key() })
 }
 
 // unreadableLine is the code of text that shells, terminals and people read
@@ -168,6 +210,18 @@ func unreadableLine(s string) string {
 		}
 		return r
 	}, s))
+}
+
+// continuedComment reports a backslash at the end of what may be a comment. To a
+// shell the comment ends there; to the parser it goes on with the next line, which
+// would run unseen (mvdan.cc/sh v3.14.1).
+func continuedComment(src string) bool {
+	for line := range strings.SplitSeq(src, "\n") {
+		if strings.HasSuffix(line, `\`) && strings.Contains(line, "#") {
+			return true
+		}
+	}
+	return false
 }
 
 // rebinds reports that text may set a variable: its name stands somewhere
@@ -268,6 +322,12 @@ func (l *line) stmt(s *syntax.Stmt, in dirs) (ok, failed dirs) {
 		}
 		return in, in
 	}
+	if l.nested >= maxNested {
+		l.fail("too_deep")
+		return in, in
+	}
+	l.nested++
+	defer func() { l.nested-- }()
 	if in.none() {
 		// Nothing said so far lets it run; what was not foreseen may.
 		in = dirs{open: true}
@@ -332,7 +392,8 @@ func (l *line) cmd(c syntax.Command, in dirs, r redirects) (ok, failed dirs) {
 		}
 		return out, out
 	case *syntax.FuncDecl:
-		l.stmt(c.Body, dirs{open: true})
+		l.out.later = true
+		l.stmt(c.Body, in)
 		return in, in
 	case *syntax.TimeClause:
 		if c.Stmt == nil {
@@ -393,10 +454,11 @@ func (l *line) ifClause(c *syntax.IfClause, in dirs) (ok, failed dirs) {
 // loop reads a body that runs any number of times: once, and once more if it may
 // have changed the folder.
 func (l *line) loop(in dirs, body func(dirs) dirs) (ok, failed dirs) {
-	n, u := len(l.out.commands), len(l.out.unknown)
+	n := len(l.out.commands)
 	out := in.or(body(in))
 	if len(out.names) != len(in.names) || out.open != in.open {
-		l.out.commands, l.out.unknown = l.out.commands[:n], l.out.unknown[:u]
+		// What was unknown stays so.
+		l.out.commands = l.out.commands[:n]
 		out = dirs{open: true}
 		body(out)
 	}
@@ -423,7 +485,8 @@ func (l *line) forClause(c *syntax.ForClause, in dirs) (ok, failed dirs) {
 func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed dirs) {
 	var settings []string
 	for _, a := range c.Assigns {
-		settings = append(settings, l.assign(a, in)...)
+		_, problems := l.assign(a, in)
+		settings = append(settings, problems...)
 	}
 	words := l.words(c.Args, in)
 	if len(words) == 0 {
@@ -442,14 +505,16 @@ func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed di
 	return ok, failed
 }
 
-// assign reads an assignment and says what is wrong with it.
-func (l *line) assign(a *syntax.Assign, in dirs) (problems []string) {
-	if a.Value != nil {
-		if w := l.assigned(a.Value, in); hidesSubstitution(w.text) {
-			l.fail("hidden_substitution")
-		}
+// assign reads an assignment: its value, and what is wrong with it.
+func (l *line) assign(a *syntax.Assign, in dirs) (value shellWord, problems []string) {
+	if a.Value != nil && !a.Naked {
+		value = l.assigned(a.Value, in)
+	}
+	if hidesSubstitution(value.text) {
+		l.fail("hidden_substitution")
 	}
 	if a.Array != nil {
+		value = shellWord{text: l.source(a.Array), open: true}
 		for _, e := range a.Array.Elems {
 			if e.Index != nil {
 				l.number(e.Index, in)
@@ -465,16 +530,17 @@ func (l *line) assign(a *syntax.Assign, in dirs) (problems []string) {
 	if a.Name != nil && sensitive(a.Name.Value) {
 		problems = append(problems, "environment")
 	}
-	return problems
+	return value, problems
 }
 
 // declare reads export, declare, local and their like.
 func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 	cmd := &invocation{builtin: true, known: true, words: []shellWord{{text: c.Variant.Value}}}
 	for _, a := range c.Args {
-		cmd.problem(l.assign(a, in)...)
-		w := shellWord{text: l.source(a)}
-		if a.Naked && a.Value != nil {
+		w, problems := l.assign(a, in)
+		cmd.problem(problems...)
+		switch {
+		case a.Naked && a.Value != nil:
 			w = l.word(a.Value, in)
 			if name, _, set := strings.Cut(w.text, "="); w.open || set && sensitive(name) {
 				cmd.problem("environment")
@@ -482,9 +548,10 @@ func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 			if hidesSubstitution(w.text) {
 				l.fail("hidden_substitution")
 			}
-		} else if a.Value != nil && a.Index == nil {
-			v := l.assigned(a.Value, in)
-			w = shellWord{text: a.Name.Value + "=" + v.text, open: v.open}
+		case a.Naked || a.Index != nil:
+			w = shellWord{text: l.source(a)}
+		default:
+			w.text = a.Name.Value + "=" + w.text
 		}
 		cmd.words = append(cmd.words, w)
 	}
@@ -496,7 +563,7 @@ func (l *line) add(c *invocation) *invocation {
 	c.argument, c.via = l.argument, slices.Clone(l.via)
 	for _, w := range c.words {
 		l.out.text += len(w.text)
-		if strings.ContainsFunc(w.text, invisible) {
+		if !ascii(w.text) && strings.ContainsFunc(w.text, invisible) {
 			c.problem("format_character")
 		}
 		if w.open {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxTouches is how many paths one call may name. More is unknown.
-const maxTouches = 4096
+const maxTouches = 1024
 
 // access is what a call does with a path.
 type access string

@@ -133,7 +133,7 @@ func (l *line) touches(w shellWord, in dirs, a access, guessed bool) []touch {
 	for _, t.dir = range in.names {
 		out = append(out, t)
 	}
-	if in.open || len(out) == 0 {
+	if in.open || l.loose || len(out) == 0 {
 		t.dir, t.unknown = "", "directory_unknown"
 		out = append(out, t)
 	}

@@ -279,7 +279,7 @@ func doubts(name string) (out []string) {
 	}
 	for c := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
 		switch {
-		case c == "." || c == "..":
+		case strings.Trim(c, ".") == "":
 		case strings.HasSuffix(c, ".") || strings.HasSuffix(c, " ") || strings.HasPrefix(c, " "):
 			out = append(out, "trailing_dot_or_space")
 		case strings.Contains(c, ":"):
@@ -306,7 +306,7 @@ func alternatives(name string) (out []string) {
 	}
 	parts := strings.Split(plain, "/")
 	for i, c := range parts {
-		if c == "." || c == ".." {
+		if strings.Trim(c, ".") == "" {
 			continue
 		}
 		c, _, _ = strings.Cut(c, ":")

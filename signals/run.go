@@ -52,7 +52,8 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 	c := l.add(&invocation{words: words})
 	c.problem(settings...)
 	r.apply(c)
-	if first.open || first.text == "" {
+	if first.open || first.text == "" || strings.HasPrefix(first.text, "=") {
+		// A shell may look =name up.
 		c.problem("program_undetermined")
 		l.fail("program_undetermined")
 		return in, in
@@ -189,7 +190,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		if len(operands) > 0 && (operands[0].open || slices.Contains(fetching, operands[0].text)) {
 			c.effect("network", "write")
 		}
-		l.guess(c, operands, in, write)
+		l.guess(c, operands, in, read)
 	case "opaque":
 		l.fail("unseen_command")
 		l.guess(c, operands, in, read)
@@ -399,6 +400,9 @@ func (l *line) variables(c *invocation, name string, words []shellWord) {
 		if len(words) > 0 && name != "set" {
 			c.problem("environment")
 		}
+		if name == "hash" && len(words) > 1 {
+			l.fail("rebinding")
+		}
 	}
 	if !formatted {
 		return
@@ -521,7 +525,8 @@ func (l *line) trap(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 		words = words[1:]
 	}
 	if len(words) > 1 {
-		l.code(c, words[0], dirs{open: true})
+		l.out.later = true
+		l.code(c, words[0], in)
 	}
 	return in, in
 }
@@ -533,8 +538,9 @@ func (l *line) alias(c *invocation, words []shellWord, in dirs) (ok, failed dirs
 		}
 		if _, text, ok := strings.Cut(w.text, "="); ok {
 			c.problem("alias")
-			l.functions["alias"] = true
-			l.code(c, shellWord{text: text}, dirs{open: true})
+			l.fail("alias")
+			l.out.later = true
+			l.code(c, shellWord{text: text}, in)
 		}
 	}
 	return in, in
@@ -550,11 +556,22 @@ func (l *line) exit(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 
 // include runs a script in this shell: it may change the folder.
 func (l *line) include(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
-	l.interpreted(c, words, in, false)
-	if len(words) > 0 {
+	l.out.moved = true
+	switch {
+	case len(words) > 0 && words[0].stream:
+		l.code(c, shellWord{open: true}, in)
+	case len(words) > 0 && stdinName(words[0]):
+		l.code(c, l.input(), in)
+	case len(words) > 0:
+		l.interpreted(c, words, in, false)
 		l.file(c, words[0], in)
 	}
 	return dirs{open: true}, in
+}
+
+// stdinName reports names of what a command reads.
+func stdinName(w shellWord) bool {
+	return !w.open && slices.Contains([]string{"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, w.text)
 }
 
 // rebinding is builtins that give names and keys another meaning.
@@ -570,6 +587,7 @@ func (l *line) rebinding(c *invocation, words []shellWord, in dirs) (ok, failed 
 
 // cd changes the folder of what follows, if it succeeds.
 func (l *line) cd(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	l.out.moved = true
 	for len(words) > 0 && (words[0].text == "-L" || words[0].text == "--") {
 		words = words[1:]
 	}
@@ -599,6 +617,7 @@ func (d dirs) change(to string) (out dirs) {
 }
 
 func (l *line) pushd(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
+	l.out.moved = true
 	if len(words) == 1 && !words[0].open && !strings.HasPrefix(words[0].text, "-") && !strings.HasPrefix(words[0].text, "+") && c.program() == "pushd" {
 		return in.change(words[0].text), in
 	}
@@ -637,7 +656,9 @@ func (l *line) shell(c *invocation, words []shellWord, in dirs) (ok, failed dirs
 	switch {
 	case code && len(words) > 0:
 		l.code(c, words[0], in)
-	case len(words) > 0 && !stdin && !code:
+	case len(words) > 0 && !stdin && !code && words[0].stream:
+		l.code(c, shellWord{open: true}, in)
+	case len(words) > 0 && !stdin && !code && !stdinName(words[0]):
 		l.interpreted(c, words, in, false)
 		l.file(c, words[0], in)
 	default:
@@ -659,7 +680,7 @@ func (l *line) interpreted(c *invocation, words []shellWord, in dirs, inline boo
 	c.effect("execute")
 	switch {
 	case inline:
-	case len(words) == 0 || words[0].text == "-" || words[0].text == "/dev/stdin":
+	case len(words) == 0 || stdinName(words[0]):
 		if l.stdin != nil {
 			l.inline(c, *l.stdin, in)
 		}
@@ -716,7 +737,7 @@ func (l *line) guess(c *invocation, words []shellWord, in dirs, a access) {
 			c.touches = append(c.touches, l.touches(w, in, a, false)...)
 			continue
 		}
-		if w.stream {
+		if w.stream || harmless(w.text) {
 			continue
 		}
 		for _, s := range pieces(w.text) {

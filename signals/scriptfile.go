@@ -1,5 +1,7 @@
 package signals
 
+import "strings"
+
 // maxScript is the size of the largest script that is read.
 const maxScript = maxLine
 
@@ -8,6 +10,7 @@ const maxScript = maxLine
 // no proof of anything.
 func (l *line) file(c *invocation, w shellWord, in dirs) {
 	dir, one := in.only()
+	one = one && !l.loose || strings.HasPrefix(w.text, "/")
 	if w.open || l.world.Files == nil || !one {
 		c.problem("script_unread")
 		return

@@ -61,8 +61,17 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 	if c.script != nil {
 		return c.script
 	}
+	c.script = d.read(ctx, c, w, false)
+	if c.script.moved && c.script.later {
+		c.script = d.read(ctx, c, w, true)
+	}
+	return c.script
+}
+
+// read reads every command argument; loose says that nobody can tell in which
+// folder anything runs: a function or a trap may have changed it.
+func (d *Detector) read(ctx context.Context, c *Call, w World, loose bool) *script {
 	out := &script{}
-	c.script = out
 	in := workDirs(c, w)
 	declared, given := false, false
 	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
@@ -73,7 +82,7 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 		if declared, given = true, given || ok; !ok {
 			continue
 		}
-		l := &line{detector: d, ctx: ctx, world: w, out: out, argument: engine.Pointer(name), functions: map[string]bool{}}
+		l := &line{detector: d, ctx: ctx, world: w, out: out, argument: engine.Pointer(name), functions: map[string]bool{}, loose: loose}
 		before := len(out.commands)
 		switch v := v.(type) {
 		case string:

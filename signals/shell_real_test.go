@@ -39,7 +39,7 @@ func (w *writer) stmt(depth int) string {
 		return w.simple(depth)
 	}
 	in := func() string { return w.line(depth - 1) }
-	switch w.r.IntN(22) {
+	switch w.r.IntN(34) {
 	case 0:
 		return "( " + in() + " )"
 	case 1:
@@ -80,6 +80,34 @@ func (w *writer) stmt(depth int) string {
 		return "(( $(" + in() + "; echo 1) ))"
 	case 19:
 		return w.pick("git -c alias.z='!", "git -c alias.z='! ") + w.stub() + "' z"
+	case 20:
+		return "f() { cd " + w.pick("d0", "d1") + "; }; f\n" + in()
+	case 21:
+		return "f() { " + in() + "\n}\ncd " + w.pick("d0", "d1") + "\nf"
+	case 22:
+		return "while read l; do " + in() + "\nbreak; done <<< x"
+	case 23:
+		return "[ -d d0 ] && " + w.stmt(depth-1)
+	case 24:
+		return "eval \"eval " + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(quote(in())) + "\""
+	case 25:
+		return "function g { " + in() + "\n}\ng"
+	case 26:
+		return "cat <<END\n$(" + in() + ")\nEND\n"
+	case 27:
+		return "time " + w.stmt(depth-1)
+	case 28:
+		return "set -- " + w.call(depth) + "\n\"$@\""
+	case 29:
+		return "declare v=$(" + in() + ")"
+	case 30:
+		return "a=($(" + in() + ") x)"
+	case 31:
+		return "# " + w.simple(0) + "\n" + w.simple(depth)
+	case 32:
+		return "s\\\n0 x; cd d0 || exit; " + w.stmt(depth-1)
+	case 33:
+		return "env -C " + w.pick("d0", "d1") + " touch f0"
 	}
 	return w.simple(depth)
 }
@@ -88,7 +116,9 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 func (w *writer) stub() string { return w.pick("s0", "s1", "s2", "s3") }
 
-func (w *writer) file() string { return w.pick("f0", "f1", "d0/f2", "d1/f3", "./f0", "d0/../f1", "l0", "l1/f4") }
+func (w *writer) file() string {
+	return w.pick("f0", "f1", "d0/f2", "d1/f3", "./f0", "d0/../f1", "l0", "l1/f4")
+}
 
 // call is a program and its arguments, quoted in all ways.
 func (w *writer) call(depth int) string {

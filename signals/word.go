@@ -188,7 +188,7 @@ func (e *expansion) literal(s string, first, whole bool) {
 			if i++; s[i] != '\n' {
 				e.add(s[i : i+1])
 			}
-		case strings.IndexByte("*?[", c) >= 0:
+		case c == '*' || c == '?' || c == '[' && (!whole || strings.Contains(s[i:], "]")):
 			e.leave(false)
 		default:
 			e.add(s[i : i+1])
@@ -273,6 +273,7 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 			value, known = e.line.world.Home, e.line.homeKnown()
 		case "PWD":
 			value, known = e.in.only()
+			known = known && !e.line.loose
 		}
 	}
 	if !known || !quoted && strings.ContainsAny(value, " \t\n*?[\\") {
