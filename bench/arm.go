@@ -55,6 +55,9 @@ func (s *Share) add(counted bool) {
 	}
 }
 
+// plus adds another share.
+func (s *Share) plus(other Share) { s.Count, s.Of = s.Count+other.Count, s.Of+other.Of }
+
 // Fraction is the share as a number, and false where there is nothing to divide.
 func (s Share) Fraction() (float64, bool) {
 	if s.Of == 0 {

@@ -106,13 +106,15 @@ func (t Table) pretty() string {
 	w.SetStyle(style)
 	var b strings.Builder
 	b.WriteString(t.Title + "\n")
-	for line := range strings.Lines(w.Render() + "\n") {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	b.WriteString(w.Render() + "\n")
 	for _, n := range t.Notes {
-		b.WriteString(n + "\n")
+		b.WriteString(text.WrapSoft(n, 2*widest) + "\n")
 	}
-	return b.String()
+	var trimmed strings.Builder
+	for line := range strings.Lines(b.String()) {
+		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return trimmed.String()
 }
 
 func (t Table) markdown() string {
