@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDocs runs every console block of the README and of the tutorial and
+// TestDocs runs every console block of the README and of the pages and
 // compares what the program prints with what the page shows. A block whose
 // fence says `file=PATH` is written to that path first, one that says
 // `append=PATH` is added to it. UPDATE=1 writes the pages anew.
@@ -21,6 +21,7 @@ func TestDocs(t *testing.T) {
 	for _, page := range []struct{ file, dir string }{
 		{filepath.Join(root, "README.md"), root},
 		{filepath.Join(root, "docs", "tutorial.md"), t.TempDir()},
+		{filepath.Join(root, "docs", "bench.md"), t.TempDir()},
 	} {
 		t.Run(filepath.Base(page.file), func(t *testing.T) {
 			text, err := os.ReadFile(page.file)
