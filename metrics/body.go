@@ -8,12 +8,18 @@ import (
 )
 
 // body is what metrics read of an entry: of an attempt the decision, of another
-// event the event.
+// event the event, of a re-examination the call and its effect.
 type body struct {
 	Bundle   string
 	Decision decision
 	Event    event
-	Record   record
+	Call     struct {
+		TraceID  string `json:"trace_id"`
+		CallHash string `json:"call_hash"`
+	}
+	Effect string
+	Ran    bool
+	Record record
 }
 
 type decision struct {
@@ -46,6 +52,8 @@ type record struct {
 	Invalid   string
 	Requested bool
 	Completed bool
+	// RetryOf is the entry that refused the same call before, trivial changes aside.
+	RetryOf uint64 `json:"retry_of"`
 }
 
 func read(e journal.Entry) (b body, err error) {

@@ -8,8 +8,6 @@ import (
 
 // call is one call and what became of it.
 type call struct {
-	trace, hash string
-	// first is its first decision.
 	first decision
 	// executed: permitted, and not reported as not run. Under is the bundle that
 	// permitted it.

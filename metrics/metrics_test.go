@@ -60,6 +60,9 @@ func drawn(t *rapid.T) (string, tree) {
 			d["reasons"] = []any{tree{"code": "other"}, tree{"code": code}}
 		}
 		rec["requested"] = d["outcome"] == "review" && yes("requested")
+		if retry := rapid.IntRange(0, 20).Draw(t, "retry of"); retry > 0 && yes("retry") {
+			rec["retry_of"] = retry
+		}
 		if rapid.IntRange(0, 9).Draw(t, "reused") == 0 {
 			rec["invalid"] = "invalid_attempt"
 		}

@@ -62,6 +62,9 @@ func (r *recounted) group() {
 		case "attempt":
 			d := l.tree["decision"]
 			k := key{at(d, "trace_id"), at(d, "call_hash")}
+			if last[k] == nil {
+				last[k] = r.retried(at(l.tree, "record", "retry_of"))
+			}
 			if c := last[k]; c == nil || c.ran() && !answersARun(d) {
 				last[k] = &counted{}
 				r.calls = append(r.calls, last[k])
@@ -80,6 +83,18 @@ func (r *recounted) group() {
 			}
 		}
 	}
+}
+
+// retried is the call that the entry with a number refused, if it has not run.
+func (r *recounted) retried(seq any) *counted {
+	for _, c := range r.calls {
+		for _, l := range c.attempts {
+			if float64(l.seq) == seq && at(l.tree, "decision", "outcome") == "block" && !c.ran() {
+				return c
+			}
+		}
+	}
+	return nil
 }
 
 func answersARun(d any) bool {

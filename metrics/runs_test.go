@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -169,7 +170,7 @@ func TestTheThreeRuns(t *testing.T) {
 		"override_rate irreversible/external": "1.0000, 1 of 1",
 		"tool_latency_p50":                    "0.2500, 10 of 10",
 		"tool_latency_p95":                    "0.6200, 10 of 10",
-		"review_delay_p50":                    "280.0000, 1 of 2",
+		"review_delay_p50":                    "280.0000, 1 of 4",
 		"gate_overhead_p50":                   "no data, 0 of 10",
 	})
 	if len(r.OverrideRate) != 2 {
@@ -274,6 +275,8 @@ func (l *life) again(trace, id string) {
 	}
 }
 
+var days = flag.Int("days", 4, "random days to live through")
+
 // TestARecountOfRandomDays lets a decision point live through random days and
 // holds the figures of its journal to the simple recount.
 func TestARecountOfRandomDays(t *testing.T) {
@@ -282,7 +285,8 @@ func TestARecountOfRandomDays(t *testing.T) {
 		"email_customer": `{"to":"%s@customer.example","body":"x"}`, "reset_credentials": `{"account":"acme\\%s"}`,
 		"deprovision_account": `{"account":"acme\\%s"}`, "unheard_of": `{"x":"%s"}`}
 	tools := []string{"read_ticket", "update_ticket_status", "email_customer", "reset_credentials", "deprovision_account", "unheard_of"}
-	for seed := range uint64(3) {
+	ran, asked := 0.0, 0.0
+	for seed := range uint64(*days) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(from []string) string { return from[r.IntN(len(from))] }
 		l := open(t, b)
@@ -291,13 +295,13 @@ func TestARecountOfRandomDays(t *testing.T) {
 			l.now += int64(r.IntN(100))
 			trace, id := pick([]string{"t", "u"}), pick([]string{"a", "b", "c", "d", "e", "f", "g", "h"})
 			tool := tools[int(id[0]-'a')%len(tools)]
-			switch r.IntN(5) {
+			switch r.IntN(6) {
 			case 0, 1:
 				if r.IntN(8) == 0 {
 					tool = pick(tools) // the id may be another call's then
 				}
-				a, err := action.Decode(fmt.Appendf(nil, `{"trace_id":%q,"call_id":%q,"agent":{"id":"desk"},"tool":%q,"arguments":%s,"confidence":%s}`,
-					trace, id, tool, fmt.Sprintf(arguments[tool], pick([]string{"x", "x", "y"})), pick([]string{"0.9", "0.5"})))
+				a, err := action.Decode(fmt.Appendf(nil, `{"trace_id":%q,"call_id":%q,"agent":{"id":"desk"},"tool":%q,"arguments":%s,"confidence":%s,"context":{"source_record":%q}}`,
+					trace, id, tool, fmt.Sprintf(arguments[tool], pick([]string{"x", "x", "y"})), pick([]string{"0.9", "0.5"}), pick([]string{"r1", "r2"})))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -315,14 +319,24 @@ func TestARecountOfRandomDays(t *testing.T) {
 				if e.Result.Status != engine.NotRun && r.IntN(4) == 0 {
 					e.Result.Incident = "other"
 				}
+				if e.Result.Status == engine.ResultOK {
+					e.Result.Produced = []string{pick([]string{"x", "y", "x@customer.example"})}
+				}
 				l.tryEvent(e)
+			case 5:
+				op := []engine.Op{engine.OpConfirm, engine.OpAcknowledge}[r.IntN(2)]
+				l.tryEvent(engine.Event{Op: op, TraceID: trace, CallID: id, By: engine.Identity{Name: "lena"}})
 			}
 		}
 		got := l.metrics()
-		if *got.QueueLengthMax.Value == 0 || got.Success.Of < 3 {
-			t.Fatalf("seed %d: nothing happened: %+v", seed, got)
+		ran, asked = ran+got.Success.Of, asked+got.QueueLength.Of
+		if n := len(l.Queue()); int(*got.QueueLength.Value) != n {
+			t.Errorf("seed %d: queue_length %s, and %d calls wait", seed, show(got.QueueLength), n)
 		}
 		metrics.CompareWithRecount(t, l.dir, &got, func(tool string) (float64, bool) { tl, ok := b.Tool(tool); return tl.Cost, ok })
+	}
+	if each := float64(*days); ran < 3*each || asked < 3*each {
+		t.Errorf("in %d days %g calls ran and %g reviews were asked for: too little happened", *days, ran, asked)
 	}
 }
 
@@ -330,5 +344,45 @@ func TestARecountOfRandomDays(t *testing.T) {
 func (l *life) tryEvent(e engine.Event) {
 	if _, ok := l.Snapshot().CallHash(e.TraceID, e.CallID); ok {
 		l.play(e)
+	}
+}
+
+// TestEventsThatNameNoCallAreOfTheDefaultAction needs the bundles beside the
+// journal, and says so where they are not.
+func TestEventsThatNameNoCallAreOfTheDefaultAction(t *testing.T) {
+	fsys, err := policies.FS("protected-branch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := bundle.FromFS(fsys, "protected-branch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.Content["conjunct/authority/data.yaml"] = []byte("reviewers:\n  pat: {role: maintainer}\n")
+	b, err := bundle.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, b)
+	pep := engine.Identity{Name: "ci", Role: "pep"}
+	l.event(engine.Event{Op: engine.OpEvidence, TraceID: b.Contract().DefaultAction.TraceID, By: pep, Evidence: engine.Evidence{Name: "ci", Status: engine.Pass}})
+	merge := func() {
+		l.now++
+		l.play(engine.Event{Op: engine.OpAttempt, Attempt: engine.Attempt{Action: *b.Contract().DefaultAction}})
+	}
+	merge()
+	l.event(engine.Event{Op: engine.OpReview, By: engine.Identity{Name: "pat"}, Review: engine.ReviewEvent{Outcome: engine.Approve}})
+	merge()
+	l.event(engine.Event{Op: engine.OpResult, By: pep, Result: engine.ResultEvent{Status: engine.ResultError}})
+	want := map[string]string{"task_completion": "1.0000, 1 of 1", "success": "0.0000, 0 of 1", "escalation_precision_decided": "0.0000, 0 of 1", "queue_length": "0.0000, 0 of 1"}
+	expect(t, l.metrics(), want)
+
+	alone, err := metrics.Of(context.Background(), l.dir, metrics.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, alone, map[string]string{"success": "1.0000, 1 of 1", "escalation_precision_decided": "no data, 0 of 0", "cost_per_action": "no data, 0 of 0"})
+	if text := strings.Join(alone.Notes, "\n"); !strings.Contains(text, "2 events are about a call that cannot be told") || !strings.Contains(text, "what 1 of 1 executed calls cost is not known") {
+		t.Errorf("notes %q do not say what is missing", alone.Notes)
 	}
 }
