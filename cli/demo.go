@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -90,6 +91,8 @@ type demo struct {
 	gate *pdp.PDP
 	now  int64
 	runs []episode.Episode
+	// proposed are the calls of the run at hand, in order.
+	proposed []*engine.Decision
 }
 
 // open makes the state directory, whose clock is that of the runs.
@@ -146,6 +149,7 @@ func (d *demo) play() error {
 	for i, run := range d.runs {
 		s := demoStories[i]
 		d.printf("%s  %s\n%s\n\n", d.paint(bold, fmt.Sprintf("%d. %s", i+1, s.title)), d.paint(dim, s.run), wrap(s.story, 88, "   "))
+		d.proposed = nil
 		for _, e := range run.Events() {
 			d.now = e.Time
 			if err := d.event(e); err != nil {
@@ -163,6 +167,7 @@ func (d *demo) event(e engine.Event) error {
 		if err != nil {
 			return err
 		}
+		d.proposed = append(d.proposed, &answer)
 		d.decided(&answer)
 		return nil
 	}
@@ -208,6 +213,46 @@ func (d *demo) reviewed(e engine.Event, rec engine.Record) {
 	d.printf("\n")
 	if e.Review.Note != "" {
 		d.why(fmt.Sprintf("%q", e.Review.Note))
+	}
+	if len(rec.Due) > 0 {
+		d.printf("\n%s\n\n", wrap(`The rejected call will not run under whatever id it comes back. And what it was built on is suspect now,
+			so every other call that was built on the same is looked at again:`, 91, "   "))
+		d.reopened(e.CallID, rec.Due)
+	}
+}
+
+// reopened tells what the rejection of a call did to the others of the run.
+func (d *demo) reopened(rejected string, due []engine.Reexamination) {
+	view := d.gate.Snapshot()
+	ran := false
+	for _, a := range d.proposed {
+		i := slices.IndexFunc(due, func(r engine.Reexamination) bool { return r.Path.Call == a.CallHash })
+		if i < 0 && a.CallID != rejected {
+			d.line(dim, "untouched", a.CallID, a.Tool, "holds nothing that is suspect")
+		}
+		if i < 0 {
+			continue
+		}
+		held := make([]string, len(due[i].Items))
+		for k, item := range due[i].Items {
+			held[k] = strings.ReplaceAll(item.Kind, "_", " ") + " " + item.Value
+		}
+		note := strings.Join(held, ", ")
+		switch pulled := view.Path(a.TraceID, a.CallHash).Pulled; {
+		case due[i].Origin:
+			d.line(yellow, "flagged", a.CallID, a.Tool, "where it came from, as far as is known; "+note)
+		case due[i].Read:
+			d.line(yellow, "flagged", a.CallID, a.Tool, "a read, so nothing to undo; holds "+note)
+		case pulled != nil && pulled.Answer == "":
+			ran = ran || pulled.Ran
+			d.line(red, "pulled back", a.CallID, a.Tool, "holds "+note)
+		default:
+			d.line(yellow, "looked at", a.CallID, a.Tool, "holds "+note)
+		}
+	}
+	if ran {
+		d.printf("\n%s\n", wrap(`What ran is never run again. A person confirms it, compensates it with another call, which is gated like
+			any, or acknowledges it; until then it waits in the queue.`, 91, "   "))
 	}
 }
 
