@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -232,5 +233,32 @@ func TestARejectedCallWithoutItsBytesTakesNothingBack(t *testing.T) {
 	l.valid(l.review(0, "eve", Reject, to("r1")))
 	if len(l.last.Entities) != 0 {
 		t.Errorf("writes %v, want none", l.last.Entities)
+	}
+}
+
+func TestWhatIsApprovedAlreadyIsNotWrittenAgain(t *testing.T) {
+	l := criticLife(t)
+	for i := range 2 {
+		call := fmt.Sprint("c", i)
+		arguments := map[string]any{"account": "bob", "reason": call}
+		l.attempt(0, of(toolRevoke, call, arguments))
+		l.valid(l.review(0, "ada", Approve, to(call), naming(Structure)))
+		l.want(l.attempt(0, of(toolRevoke, call, arguments)), Act)
+		if got := len(l.last.Entities); got != 1-i {
+			t.Errorf("release %d writes %d entities, want %d: an equal record makes other decisions look out of date", i, got, 1-i)
+		}
+	}
+}
+
+func TestAToolWithoutACriticAllocatesNothingForOne(t *testing.T) {
+	allocations := func(rule *CriticRule) float64 {
+		p := newFake()
+		p.contract.Critic = rule
+		v, e := proposed(p, call(p, toolNote))
+		return testing.AllocsPerRun(200, func() { Step(context.Background(), governed{p}, v, e) })
+	}
+	without, with := allocations(nil), allocations(&CriticRule{Threshold: 0.85, Tools: []string{toolDrop}})
+	if with > without {
+		t.Errorf("%v allocations where another tool is under a critic, %v where none is", with, without)
 	}
 }
