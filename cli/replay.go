@@ -94,6 +94,12 @@ func printReplay(env *Env, format string, r *reexam.Report) error {
 	if r.Redacted > 0 {
 		p.printf(", %d redacted: verified and not decided again", r.Redacted)
 	}
+	if r.Checkpoints > 0 {
+		p.printf(", %d checkpoints of the same state", r.Checkpoints)
+	}
+	if r.Unread > 0 {
+		p.printf(", %d checkpoints in the form of another version: not compared", r.Unread)
+	}
 	p.printf("\nhead %s\n", r.Head)
 	return p.err
 }

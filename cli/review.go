@@ -282,11 +282,11 @@ func keygen(c *cli.Context, env *Env) error {
 	return nil
 }
 
-// sign finds the reviewer that the key belongs to and signs the review.
-func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) error {
+// readKey reads what keygen wrote.
+func readKey(file string) (ed25519.PrivateKey, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return usagef("", "%v", err)
+		return nil, usagef("", "%v", err)
 	}
 	var k keyFile
 	seed := []byte(nil)
@@ -294,12 +294,25 @@ func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) e
 		seed, _ = base64.StdEncoding.DecodeString(k.PrivateKey)
 	}
 	if len(seed) != ed25519.SeedSize {
-		return usagef("make one with `conjunct review keygen FILE`", "%s holds no reviewer's key", file)
+		return nil, usagef("make one with `conjunct review keygen FILE`", "%s holds no reviewer's key", file)
 	}
-	private := ed25519.NewKeyFromSeed(seed)
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// notListed is the error of a key that nobody on the reviewer list holds.
+func notListed(file string) error {
+	return usagef("put its public half into conjunct/authority/data.yaml and activate the bundle", "no reviewer of the bundle in force has the key in %s", file)
+}
+
+// sign finds the reviewer that the key belongs to and signs the review.
+func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) error {
+	private, err := readKey(file)
+	if err != nil {
+		return err
+	}
 	name, ok := b.ReviewerWith(private.Public().(ed25519.PublicKey))
 	if !ok {
-		return usagef("put its public half into conjunct/authority/data.yaml and activate the bundle", "no reviewer of the bundle in force has the key in %s", file)
+		return notListed(file)
 	}
 	e.By.Name = name
 	e.Review.Signature, err = reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), *e)

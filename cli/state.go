@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"math"
@@ -28,6 +29,14 @@ func stateCommand(env *Env) *cli.Command {
 				Action: func(c *cli.Context) error { return stateShow(c, env) }},
 			{Name: "activate", Usage: "put another bundle in force, if the acting one lets you", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag()},
 				Action: func(c *cli.Context) error { return stateActivate(c, env) }},
+			{Name: "checkpoint", Usage: "store the state, so that the next start need not decide everything again", ArgsUsage: "DIR",
+				Flags: []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign with the key in `FILE`, made by `review keygen`"}},
+				Description: `Writes DIR/checkpoints/N.jsonl and journals its digest. Opening the directory
+verifies the chain of the whole journal still, and decides again what stands
+behind the last checkpoint. A stored state that its entry does not name is not
+used. ` + "`conjunct replay`" + ` decides everything again, and holds each checkpoint to
+the state that it gives.`,
+				Action: func(c *cli.Context) error { return stateCheckpoint(c, env) }},
 		},
 	}
 }
@@ -143,6 +152,37 @@ func stateActivate(c *cli.Context, env *Env) error {
 		fmt.Fprintf(env.Stdout, "%s\n", b.Bundle().Digest)
 	}
 	return err
+}
+
+func stateCheckpoint(c *cli.Context, env *Env) error {
+	dir, err := oneArgument(c, "DIR")
+	if err != nil {
+		return err
+	}
+	var key ed25519.PrivateKey
+	if c.IsSet("key") {
+		if key, err = readKey(c.String("key")); err != nil {
+			return err
+		}
+	}
+	p, err := openState(c, env, dir)
+	if err != nil {
+		return err
+	}
+	made, err := p.Checkpoint(c.Context, operator(), key)
+	if errors.Is(err, reexam.ErrNotListed) {
+		err = notListed(c.String("key"))
+	}
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
+	}
+	by := "unsigned"
+	if made.Signer != "" {
+		by = "signed by " + made.Signer
+	}
+	fmt.Fprintf(env.Stdout, "%s\n", made.State)
+	fmt.Fprintf(env.Stderr, "conjunct: the state after entry %d, %s\n", made.Seq, by)
+	return nil
 }
 
 // operator is the operating system's user, who runs the command.

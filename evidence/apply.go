@@ -142,6 +142,9 @@ func (b *Batch) add(list, key string, value any) {
 
 // remove takes a member from a list.
 func (b *Batch) remove(list, key string) {
+	if b.find(key) == nil {
+		return
+	}
 	b.list(list, key)
 	b.put(key, nil)
 	b.put(list, stored[int](b, list)-1)

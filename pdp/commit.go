@@ -26,8 +26,11 @@ type request struct {
 	bundle *bundle.Bundle
 	// draft makes the body of an entry that is no event; next is the bundle that
 	// it puts in force.
-	draft func(*bundle.Bundle) (op string, body []byte, next *bundle.Bundle, err error)
+	draft func(place) (op string, body []byte, next *bundle.Bundle, err error)
 	now   int64
+	// alone wants nothing on its way to the disk while the draft is made: then the
+	// hash of the entry before is known.
+	alone bool
 
 	// What came of it, once done. Nothing of it is true when err is set.
 	record engine.Record
@@ -36,6 +39,13 @@ type request struct {
 	done   chan struct{}
 
 	buffer *buffer // to give back once it is on disk
+}
+
+// place is where the entry of a draft will stand.
+type place struct {
+	acting *bundle.Bundle
+	view   *evidence.View
+	seq    uint64 // of the entry before
 }
 
 // answer ends a request.
@@ -75,9 +85,10 @@ type batch struct {
 type committer struct {
 	*PDP
 	filling batch
-	flying  *batch // on its way to the disk; nil: none
-	seq     uint64 // of the last entry that was placed
-	err     error  // why nothing more is decided
+	flying  *batch   // on its way to the disk; nil: none
+	held    *request // waits until it is alone; nothing behind it is taken in
+	seq     uint64   // of the last entry that was placed
+	err     error    // why nothing more is decided
 	toSync  chan *batch
 	synced  chan error
 }
@@ -104,7 +115,7 @@ func (c *committer) run() {
 	requests := c.requests
 	for requests != nil || c.flying != nil {
 		in := requests
-		if len(c.filling.drafts) >= maxBatch {
+		if len(c.filling.drafts) >= maxBatch || c.held != nil {
 			in = nil
 		}
 		select {
@@ -113,7 +124,7 @@ func (c *committer) run() {
 				requests = nil
 				break
 			}
-			c.place(r)
+			c.take(r)
 			if c.flying == nil {
 				c.placeWaiting(in)
 				c.launch()
@@ -126,17 +137,26 @@ func (c *committer) run() {
 
 // placeWaiting places the requests that are waiting already.
 func (c *committer) placeWaiting(requests <-chan *request) {
-	for len(c.filling.drafts) < maxBatch {
+	for len(c.filling.drafts) < maxBatch && c.held == nil {
 		select {
 		case r, ok := <-requests:
 			if !ok {
 				return // run sees it too
 			}
-			c.place(r)
+			c.take(r)
 		default:
 			return
 		}
 	}
+}
+
+// take places a request, or holds it until it is alone.
+func (c *committer) take(r *request) {
+	if r.alone && c.err == nil && (c.flying != nil || len(c.filling.drafts) > 0) {
+		c.held = r
+		return
+	}
+	c.place(r)
 }
 
 // launch sends what was placed to the disk.
@@ -178,6 +198,10 @@ func (c *committer) land(err error) {
 	if c.err != nil {
 		c.drop(b, c.err)
 		c.drop(&c.filling, c.err)
+		if c.held != nil {
+			c.held.answer(c.err)
+			c.held = nil
+		}
 		return
 	}
 	c.send()
@@ -191,6 +215,11 @@ func (c *committer) land(err error) {
 		r.answer(c.err)
 	}
 	c.prepare()
+	if r := c.held; r != nil && c.flying == nil {
+		c.held = nil
+		c.place(r)
+		c.launch()
+	}
 }
 
 // drop answers what was placed in a batch with an error. Nothing of it is kept.
@@ -308,7 +337,7 @@ func (c *committer) fold(b *batch, r *request) error {
 
 // foldDraft folds an entry that is no event.
 func (c *committer) foldDraft(b *batch, r *request) error {
-	op, body, next, err := r.draft(b.acting)
+	op, body, next, err := r.draft(place{b.acting, b.view, c.seq})
 	if err != nil {
 		return err
 	}
@@ -409,6 +438,9 @@ func (p *PDP) step(ctx context.Context, m *made, view *evidence.View, e *engine.
 		m.draft.Begin(m.buffer.sum)
 	}
 	m.reads = view.Reads()
+	if len(m.bundle.Contract().Redact[e.Attempt.Action.Tool]) > 0 {
+		p.redacted.Store(true)
+	}
 }
 
 // buffer is room for the body of an entry and its hash.

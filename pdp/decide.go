@@ -259,6 +259,9 @@ func (p *PDP) Apply(_ context.Context, e engine.Event) (engine.Record, error) {
 	if e.Op == engine.OpAttempt {
 		return engine.Record{}, errors.New("pdp: an attempt is decided, not applied")
 	}
+	if e.Op == engine.OpCheckpoint || e.Op == engine.OpActivate {
+		return engine.Record{}, fmt.Errorf("pdp: %s is no event to apply", e.Op)
+	}
 	e.Time = p.options.Now()
 	r := &request{event: e}
 	if err := p.send(r); err != nil {
@@ -274,7 +277,7 @@ func (p *PDP) Refuse(input []byte, bad *action.Error) error {
 	if err != nil {
 		return err
 	}
-	return p.send(&request{now: p.options.Now(), draft: func(*bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+	return p.send(&request{now: p.options.Now(), draft: func(place) (string, []byte, *bundle.Bundle, error) {
 		return reexam.OpRefused, body, nil, nil
 	}})
 }
@@ -283,11 +286,11 @@ func (p *PDP) Refuse(input []byte, bad *action.Error) error {
 // the identity do so. A refusal is journalled too, and the old bundle stays.
 func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity) error {
 	var refused error
-	err := p.send(&request{now: p.options.Now(), draft: func(acting *bundle.Bundle) (string, []byte, *bundle.Bundle, error) {
+	err := p.send(&request{now: p.options.Now(), draft: func(at place) (string, []byte, *bundle.Bundle, error) {
 		refused = nil
 		ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 		defer cancel()
-		ok, why := acting.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: by})
+		ok, why := at.acting.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: by})
 		if ctx.Err() != nil {
 			// Authority that ran out of time is not authority that refused.
 			return "", nil, nil, fmt.Errorf("pdp: the activation was not decided in time: %w", ctx.Err())

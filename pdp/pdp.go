@@ -63,6 +63,12 @@ type PDP struct {
 	done     chan struct{}
 	// Cut is how many bytes of a torn tail were removed when the state was opened.
 	Cut int64
+	// Started is the entry whose stored state it was opened from; 0: all entries
+	// were decided again.
+	Started uint64
+	// redacted is set once a call with redacted arguments was decided: what is in
+	// memory is then not what the journal gives.
+	redacted atomic.Bool
 }
 
 // ErrClosed is a decision point that was closed, or whose journal failed.
@@ -125,16 +131,14 @@ func keepBundle(dir string, b *bundle.Bundle) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(filepath.Dir(path))
 }
 
-// Open locks a state directory and folds its journal. Every attempt in it is
-// decided again on the way; one that does not give the same bytes keeps the
-// directory from being opened.
+// Open locks a state directory and folds its journal. The chain is verified from
+// the first entry. Every attempt behind the last checkpoint, or every one where
+// there is none, is decided again on the way; one that does not give the same
+// bytes keeps the directory from being opened. A stored state that the checkpoint's
+// entry does not name counts as none.
 func Open(dir string, o Options) (*PDP, error) {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().Unix() }
@@ -145,15 +149,27 @@ func Open(dir string, o Options) (*PDP, error) {
 	if files, err := journal.Segments(dir); err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("%w (%s)", ErrNoState, dir)
 	}
-	fold := reexam.NewFold(reexam.LibraryBeside(dir), Versions())
-	log, err := journal.Open(dir, o.Segment, func(e journal.Entry) error { return fold.Next(context.Background(), e) })
+	var log *journal.Log
+	cut := int64(0)
+	fold, err := reexam.Resume(dir, Versions(), func(visit func(context.Context, journal.Entry) error) (err error) {
+		if log != nil {
+			if err := log.Close(); err != nil {
+				return err
+			}
+		}
+		log, err = journal.Open(dir, o.Segment, func(e journal.Entry) error { return visit(context.Background(), e) })
+		if err == nil {
+			cut += log.Cut
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	if fold.Bundle() == nil {
 		return nil, errors.Join(fmt.Errorf("%w (%s: no bundle was activated)", ErrNoState, dir), log.Close())
 	}
-	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, append: log.Append, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: log.Cut}
+	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, append: log.Append, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: cut, Started: fold.Started}
 	p.bundle.Store(fold.Bundle())
 	if err := p.finish(fold.Due); err != nil {
 		return nil, errors.Join(err, log.Close())

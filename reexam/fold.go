@@ -31,6 +31,7 @@ const (
 	BundleMissing = "bundle_missing"
 	BundleWrong   = "bundle_mismatch"
 	Differs       = "decision_differs"
+	StateDiffers  = "state_differs"
 
 	SignatureWrong = "signature_mismatch"
 	IdentityWrong  = "identity_mismatch"
@@ -45,10 +46,16 @@ type Fold struct {
 	versions Versions
 	bundle   *bundle.Bundle
 	scratch  []byte
+	start    *start // a stored state that was not reached yet; nil: none
 	// Attempts and Imposed count what was decided again.
 	Attempts, Imposed int
 	// Redacted counts attempts that could be verified and not decided again.
 	Redacted int
+	// Checkpoints counts states that were the fold's own; Unread those that another
+	// version wrote in another form.
+	Checkpoints, Unread int
+	// Started is the entry whose stored state the fold started from; 0: none.
+	Started uint64
 	// Last is what the last event came to.
 	Last engine.Record
 	// Due lists the calls that have to be looked at again before anything else may
@@ -64,16 +71,17 @@ func NewFold(library Library, v Versions) *Fold {
 	return &Fold{Store: evidence.New(), library: library, versions: v}
 }
 
-// Load folds a journal from its first entry, without locking or writing it. A
-// last line that is not finished is left out.
+// Load folds a journal, without locking or writing it. A last line that is not
+// finished is left out.
 func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
-	f := NewFold(LibraryBeside(path), v)
-	_, err := journal.Walk(path, func(e journal.Entry) error { return f.Next(ctx, e) })
-	var fault *journal.Fault
-	if errors.As(err, &fault) && fault.Code == journal.TornTail {
-		err = nil
-	}
-	return f, err
+	return Resume(path, v, func(visit func(context.Context, journal.Entry) error) error {
+		_, err := journal.Walk(path, func(e journal.Entry) error { return visit(ctx, e) })
+		var fault *journal.Fault
+		if errors.As(err, &fault) && fault.Code == journal.TornTail {
+			return nil
+		}
+		return err
+	})
 }
 
 // Again decides a path's action once more on the state as it is, with the facts
@@ -103,6 +111,9 @@ func (f *Fold) Next(ctx context.Context, e journal.Entry) error {
 }
 
 func (f *Fold) next(ctx context.Context, e journal.Entry) error {
+	if f.start != nil {
+		return f.resume(ctx, e)
+	}
 	if due := len(f.Due) > 0; due != (e.Op == OpReexamine) {
 		return &Problem{e.Seq, Differs, fmt.Sprintf("%d calls are due to be looked at again, and the entry is of %s", len(f.Due), e.Op)}
 	}
@@ -113,6 +124,8 @@ func (f *Fold) next(ctx context.Context, e journal.Entry) error {
 		return f.activate(ctx, e)
 	case OpRefused:
 		return f.refused(e)
+	case OpCheckpoint:
+		return f.checkpoint(ctx, e)
 	}
 	if f.bundle == nil {
 		return &Problem{e.Seq, BundleMissing, "no bundle was activated before"}

@@ -34,11 +34,15 @@ type Report struct {
 	Redecided int `json:"redecided"`
 	Imposed   int `json:"imposed"`
 	// Redacted attempts are verified and cannot be decided again.
-	Redacted int       `json:"redacted,omitempty"`
-	Head     string    `json:"head"`
-	OK       bool      `json:"ok"`
-	Problems []Problem `json:"problems"`
-	Changes  []Change  `json:"changes"`
+	Redacted int `json:"redacted,omitempty"`
+	// Checkpoints named the state that the fold gives; Unread ones were written in
+	// another form by another version.
+	Checkpoints int       `json:"checkpoints,omitempty"`
+	Unread      int       `json:"checkpoints_unread,omitempty"`
+	Head        string    `json:"head"`
+	OK          bool      `json:"ok"`
+	Problems    []Problem `json:"problems"`
+	Changes     []Change  `json:"changes"`
 	// Due is how many calls the last entries make due to be looked at again and the
 	// journal does not hold: it was cut short, and opening the state appends them.
 	Due int `json:"due,omitempty"`
@@ -108,6 +112,7 @@ func Replay(ctx context.Context, path string, o Options) (Report, error) {
 	})
 	r.Due = len(fold.Due)
 	r.Attempts, r.Redecided, r.Imposed, r.Redacted, r.Head = fold.Attempts, fold.Attempts-fold.Redacted, fold.Imposed, fold.Redacted, chain.Hash
+	r.Checkpoints, r.Unread = fold.Checkpoints, fold.Unread
 	if err := r.fault(err); err != nil {
 		return r, err
 	}
@@ -153,7 +158,7 @@ type backtest struct {
 }
 
 func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Report) error {
-	if b.bundle == nil || e.Op == OpActivate || e.Op == OpRefused || e.Op == OpReexamine {
+	if b.bundle == nil || e.Op == OpActivate || e.Op == OpRefused || e.Op == OpReexamine || e.Op == OpCheckpoint {
 		return nil
 	}
 	event, err := ReadEvent(e, fold.bundle.Contract())
