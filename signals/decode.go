@@ -125,6 +125,12 @@ func (d *decoder) letters(p piece) {
 func (d *decoder) join(p piece) {
 	text, c := p.text, certain
 	var names []string
+	if next := spaced.ReplaceAllStringFunc(text, unspaced); next != text {
+		d.from(p, next, possible, "spaced")
+	}
+	if next := parts(text); next != "" {
+		d.from(p, next, possible, "parts")
+	}
 	for _, j := range joinings {
 		if !strings.ContainsAny(text, j.sign) {
 			continue
@@ -251,7 +257,58 @@ var joinings = []joining{
 	{"concatenation", "\"'`", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain},
 	{"continuation", "\\", re(`\\\r?\n[ \t]*`), certain},
 	{"list", "\"'`", re("[\"'`]\\s*,\\s*[\"'`]"), possible},
-	{"empty_quotes", "\"'\\$", re(`""|''|\\([A-Z0-9])|\$@|\$\*`), possible},
+	{"empty_quotes", "\"'\\$", re("\"\"|''|``|\\\\([A-Z0-9])|\\$@|\\$\\*|\\$\\{\\s*[\"'`]*\\s*\\}"), possible},
+}
+
+// spaced is a text whose letters stand apart.
+var spaced = re(`(?:\b[A-Za-z0-9][ _.|\x{a0}-]){11,}[A-Za-z0-9]\b`)
+
+func unspaced(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf || strings.ContainsRune(" _.|-", r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// part is a value in a program that may be a part of another.
+var part = re("(?:^|[\\s;&({,])[A-Za-z_$][\\w$.]{0,40}[ \t]*:?=[ \t]*[\"'`]?([A-Za-z0-9+/_=-]{2,64})[\"'`]?")
+
+// parts puts the values that a program gives to names together, each with those
+// that follow it.
+func parts(s string) string {
+	if !strings.Contains(s, "=") {
+		return ""
+	}
+	found := part.FindAllStringSubmatch(s, maxJoined)
+	values := make([]string, len(found))
+	for i, m := range found {
+		values[i] = m[1]
+	}
+	return neighbours(values)
+}
+
+const (
+	maxJoined = 64  // texts that are put together
+	joinTo    = 200 // bytes of texts put together
+)
+
+// neighbours puts each text together with the few that follow it, one result a
+// line, and with many where they are very short.
+func neighbours(texts []string) string {
+	var b strings.Builder
+	for i := range texts {
+		joined := texts[i]
+		for j := i + 1; j < len(texts) && len(joined) <= joinTo && (j-i <= 3 || len(texts[j]) <= 4); j++ {
+			joined += texts[j]
+			if len(joined) <= joinTo && len(joined) >= 2*shortest {
+				b.WriteString(joined)
+				b.WriteString("\n;\n")
+			}
+		}
+	}
+	return b.String()
 }
 
 // run is an encoding of a whole stretch of text.

@@ -28,7 +28,12 @@ type hit struct {
 
 // scanner finds secrets in plain text: gitleaks with its own rules, and a few
 // rules for what those leave out. It is safe for concurrent use.
-type scanner struct{ gitleaks *detect.Detector }
+type scanner struct {
+	gitleaks *detect.Detector
+	// named are the rules that gitleaks limits to files of certain names: anywhere
+	// else they often find what is none.
+	named map[string]bool
+}
 
 // newScanner loads gitleaks' rules, which takes some 30 ms. Comments in the text
 // that ask gitleaks to look away are not obeyed, and rules that gitleaks limits to
@@ -47,15 +52,17 @@ func newScanner() (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
+	named := map[string]bool{}
 	for id, r := range cfg.Rules {
-		if r.Regex != nil {
+		if r.Regex != nil && r.Path != nil {
+			named[id] = true
 			r.Path = nil
 			cfg.Rules[id] = r
 		}
 	}
 	d := detect.NewDetector(cfg)
 	d.IgnoreGitleaksAllow = true
-	return &scanner{gitleaks: d}, nil
+	return &scanner{gitleaks: d, named: named}, nil
 }
 
 // scan lists the secrets in a text, without those that are only examples. It is
@@ -64,8 +71,12 @@ func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 	shared := shareLinks(text)
 	for _, f := range s.gitleaks.DetectContext(ctx, detect.Fragment{Raw: text}) {
 		h := hit{rule: f.RuleID, value: f.Secret, certainty: certain}
-		if f.RuleID == "generic-api-key" && !h.assigned(f.Match) || strings.HasPrefix(f.RuleID, "curl-") && placeholder(h.value) || example(h) {
+		loose := s.named[f.RuleID] || strings.HasPrefix(f.RuleID, "curl-")
+		if f.RuleID == "generic-api-key" && !h.assigned(f.Match) || loose && placeholder(h.value) || example(h) {
 			continue
+		}
+		if s.named[f.RuleID] {
+			h.certainty = possible
 		}
 		hits = append(hits, h)
 	}
@@ -107,7 +118,9 @@ var ownRules = []ownRule{
 		judge: func(_, v string) certainty {
 			body := strings.TrimLeft(v, "\\nr \t\r\n")
 			switch {
-			case len(body) >= 4 && !strings.HasPrefix(body, "-----") && !strings.HasPrefix(body, "..."):
+			case strings.HasPrefix(body, "..."):
+				return "" // a key is meant and not told
+			case len(body) >= 4 && !strings.HasPrefix(body, "-----"):
 				return certain
 			case strings.ContainsAny(v, "\n\r\\"):
 				return possible
@@ -120,6 +133,21 @@ var ownRules = []ownRule{
 		keywords: []string{"pass", "pwd", "secret", "token", "key", "credential"},
 		pattern:  re("(?i)(?:^|[^\\w.-])(?P<name>[\\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|api[_.-]?key|access[_.-]?key|private[_.-]?key|credentials?)[\\w.-]{0,20})[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}(?:\"(?P<value>[^\"\r\n]{8,200})\"|'(?P<value>[^'\r\n]{8,200})'|(?P<value>[^\\s\"'`,;()\\[\\]{}<>$&]{8,200})(?:[\\s\"'`,;&]|$))"),
 		judge:    judgeAssignment,
+	},
+	{
+		id:       "password-assignment",
+		keywords: []string{"</", "login", "--"},
+		pattern:  re("(?i)(?:<|--?)(?P<name>[\\w.:-]{0,40}(?:password|passwd|passphrase|secret|token|api-?key))(?:[ =]|>)[\"']?(?P<value>[^\\s<>\"'`$]{8,200})|\\blogin\\s+\\S{1,80}\\s+(?P<name>password)\\s+(?P<value>\\S{6,200})"),
+		judge:    judgeAssignment,
+	},
+	{
+		// Prefixes that vendors give to tokens, in whatever length.
+		id:       "vendor-token",
+		keywords: []string{"sk-", "gh", "glpat-", "xox", "npm_", "hf_", "dop_v1_", "k_live_", "shpat_", "aiza", "ya29.", "lin_api_", "figd_", "tskey-", "sntrys_", "nvapi-", "gsk_", "dckr_pat_"},
+		pattern:  re(`(?:^|[^A-Za-z0-9])(?P<value>(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_|dop_v1_|[rs]k_live_|shpat_|AIza|ya29\.|lin_api_|figd_|tskey-|sntrys_|nvapi-|gsk_|dckr_pat_)[A-Za-z0-9._-]{20,250})`),
+		judge: func(_, v string) certainty {
+			return when(!placeholder(v) && strings.ContainsAny(v, "0123456789") && strings.ToLower(v) != v && entropy(v) > 3.7, certain)
+		},
 	},
 	{
 		id:       "url-credentials",
@@ -154,7 +182,7 @@ func (r ownRule) find(text string) (hits []hit) {
 		for i, group := range r.pattern().SubexpNames() {
 			switch group {
 			case "name":
-				name = m[i]
+				name += m[i]
 			case "value":
 				value += m[i]
 			}
@@ -176,10 +204,10 @@ func when(holds bool, c certainty) certainty {
 
 // shareLink is a link whose key stands in the part that browsers do not send:
 // whoever has the link may read, by design.
-var shareLink = re(`https?://[^\s"'<>]+#(?:[^\s"'<>]*&)?key=[A-Za-z0-9_%-]{8,}[^\s"'<>]*`)
+var shareLink = re(`https?://[^\s"'<>]+#(?:[^\s"'<>]*&)?(?:key=|json=\w+,|room=\w+,)[A-Za-z0-9_%-]{8,}[^\s"'<>]*`)
 
 func shareLinks(text string) (hits []hit) {
-	if !strings.Contains(text, "key=") {
+	if !strings.Contains(text, "#") || !strings.Contains(text, "://") {
 		return nil
 	}
 	for _, link := range shareLink.FindAllString(text, -1) {
@@ -238,7 +266,9 @@ func holdsSecret(name, value string) bool {
 	if n >= 2 && words[n-1] == "key" && slices.Contains(plainKeys, words[n-2]) {
 		return false
 	}
-	at := slices.IndexFunc(words, func(w string) bool { return slices.Contains(secretWords, w) })
+	at := slices.IndexFunc(words, func(w string) bool {
+		return slices.ContainsFunc(secretWords, func(s string) bool { return w == s || len(s) > 4 && strings.HasSuffix(w, s) })
+	})
 	if identifier.MatchString(value) {
 		return at >= 0 && (n > 1 || words[0] != "key") && words[n-1] != "auth"
 	}
@@ -271,6 +301,7 @@ var (
 
 // placeholder reports whether a value stands in for a secret.
 func placeholder(v string) bool {
+	v = strings.Trim(v, "\"'`")
 	return standIn.MatchString(v) || standInWhole.MatchString(v) || entropy(v) < 1.5
 }
 

@@ -137,8 +137,8 @@ func (s *search) read(at string, start ...piece) {
 		}
 		for _, h := range s.scanner.scan(s.ctx, p.text) {
 			if p.certainty == possible {
-				if h.rule == "generic-api-key" || h.rule == "password-assignment" {
-					continue // any two neighbours may look like it
+				if h.rule == "generic-api-key" || h.rule == "password-assignment" || s.within(at, h.value) {
+					continue // any two neighbours may look like it, or it is known already
 				}
 				h.certainty = possible
 			}
@@ -163,11 +163,6 @@ func (s *search) keep(at string, h hit, encodings []string) {
 	s.found[f] = slices.Clip(encodings)
 }
 
-const (
-	maxJoined = 64  // texts that are put together
-	joinTo    = 200 // bytes of texts put together
-)
-
 // join looks for a secret of which the neighbours in a value hold the parts. That
 // they will be put together is a guess.
 func (s *search) join(at string, v any) {
@@ -175,21 +170,11 @@ func (s *search) join(at string, v any) {
 	if len(parts) < 2 || len(parts) > maxJoined {
 		return
 	}
-	var b strings.Builder
-	for i := range parts {
-		joined := parts[i]
-		for j := i + 1; j < len(parts) && len(joined) <= joinTo && (j-i <= 3 || len(parts[j]) <= 4); j++ {
-			joined += parts[j]
-			if len(joined) <= joinTo && len(joined) >= 2*shortest {
-				b.WriteString(joined)
-				b.WriteString("\n;\n")
-			}
-		}
-	}
-	if b.Len() == 0 {
+	text := neighbours(parts)
+	if text == "" {
 		return
 	}
-	for _, h := range s.scanner.scan(s.ctx, b.String()) {
+	for _, h := range s.scanner.scan(s.ctx, text) {
 		if h.rule == "generic-api-key" || h.rule == "password-assignment" || s.within(at, h.value) {
 			continue
 		}

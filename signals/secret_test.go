@@ -81,6 +81,10 @@ var encodings = map[string]func(string) string{
 	"b64raw":  func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte(s)) },
 	"b64url":  func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
 	"b64wrap": func(s string) string { return wrap(base64.StdEncoding.EncodeToString([]byte(s)), 12) },
+	"b64spaced": func(s string) string {
+		return strings.ReplaceAll(wrap(base64.StdEncoding.EncodeToString([]byte(s)), 4), "\n", " ")
+	},
+	"qp":      func(s string) string { return each(s, "=%02X") },
 	"hex":     func(s string) string { return hex.EncodeToString([]byte(s)) },
 	"HEX":     func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
 	"b32":     func(s string) string { return base32.StdEncoding.EncodeToString([]byte(s)) },
