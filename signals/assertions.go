@@ -46,6 +46,9 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 			a, end = chain(e, ts, i)
 		case namesAssertion.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is("("), namesPackage.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is(".") && (e == goTests || e == jsTests):
 			a, end = chain(e, ts, i)
+			if len(a) == 1 && ofMock.MatchString(t.text) && i > 0 && ts[i-1].is(".") {
+				a[0].subject, a[0].expected, a[0].strength = receiver(ts, i-1), a[0].whole, strengthOf(t.text)
+			}
 		case e == rubyTests && rubyAssert.MatchString(t.text):
 			a, end = command(ts, i)
 		}
@@ -61,8 +64,18 @@ var (
 	namesAssertion = re(`^(?:assert\w*|refute\w*|raises|warns|fail)$`)
 	namesPackage   = re(`^(?:assert|require|is|check|chai|should)$`)
 	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
+	ofMock         = re(`^assert_(?:called|any_call|has_calls|not_called|awaited|has_awaits|any_await)`)
 	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await"}
 )
+
+// receiver is what stands before the dot at i.
+func receiver(ts []token, i int) string {
+	start := i
+	for start > 0 && ts[start-1].kind != lineToken && !ts[start-1].is(";") && !ts[start-1].is(":") {
+		start--
+	}
+	return plain(ts[start:i])
+}
 
 // statement reads a Python assert: every part of a conjunction is one demand.
 func statement(ts []token, i int) (list []assertion, end int) {
@@ -122,6 +135,10 @@ func condition(ts []token) assertion {
 		}
 		if literal(left) && !literal(right) {
 			left, right = right, left
+		}
+		if n := len(left); n > 3 && (left[0].is("len") || left[0].is("type") || left[0].is("bool") || left[0].is("str")) && left[1].is("(") && group(left, 1) == n {
+			left = inside(left[1:])
+			a.strength, a.matcher = min(a.strength, partial), "size "+a.matcher
 		}
 		a.subject, a.expected, a.args = plain(left), plain(right), 1
 		if approximate.MatchString(a.expected) && a.strength == exact {
@@ -220,6 +237,9 @@ func rubyMatcher(names []string, calls [][]token, ts []token, i int) ([]assertio
 	}
 	names = append(names, rest[0].text)
 	args := solid(rest[1:])
+	if rest[0].is("be") && len(args) > 0 && slices.Contains([]string{">", ">=", "<", "<="}, args[0].text) {
+		names[len(names)-1] = "between " + args[0].text
+	}
 	if len(args) > 1 && args[0].is("(") && group(args, 0) == len(args) {
 		args = inside(args)
 	}
@@ -254,6 +274,9 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 	matcher := names
 	if len(names) > 1 {
 		matcher = slices.DeleteFunc(slices.Clone(names[1:]), func(n string) bool { return slices.Contains(connectives, n) })
+	}
+	if len(names) == 1 && names[0] == "assertThat" && len(args) > 1 && len(args[1]) > 0 {
+		matcher = []string{args[1][0].text}
 	}
 	a := assertion{matcher: strings.Join(matcher, "."), args: len(args)}
 	var all []string
@@ -291,7 +314,10 @@ func (a assertion) of(args [][]token) assertion {
 		}
 		return a
 	}
-	a.subject = plain(args[at])
+	a.subject = strings.TrimSuffix(strings.TrimSuffix(plain(args[at]), " . length"), " . size")
+	if a.subject != plain(args[at]) {
+		a.strength, a.matcher = min(a.strength, partial), "size "+a.matcher
+	}
 	if boolean.MatchString(a.matcher) && len(args) <= 2 {
 		if c := condition(args[at]); c.matcher != "true" {
 			a.subject, a.expected, a.strength = c.subject, c.expected, c.strength
@@ -308,9 +334,9 @@ var (
 	raising = re(`(?i)raise|throw|warns`)
 	boolean = re(`(?i)^(?:assert_?(?:true)?|debug_assert|true|ok|require|check|is)$`)
 
-	weakest = re(`(?i)^(?:toBeDefined|toBeTruthy|toBeFalsy|be_truthy|be_falsey|truthy|be_present|exists?|ok|anything|assert|called|toHaveBeenCalled|toBeInstanceOf|toBeTypeOf|instanceOf|assertCalled|verify|assert_?(?:is_?)?instance\w*|any|be_a|be_an|be_kind_of|isNotNull|isPresent)$`)
+	weakest = re(`(?i)^(?:assert_called|assert_awaited|toBeDefined|toBeTruthy|toBeFalsy|be_truthy|be_falsey|truthy|be_present|exists?|ok|anything|assert|called|toHaveBeenCalled|toBeInstanceOf|toBeTypeOf|instanceOf|assertCalled|verify|assert_?(?:is_?)?instance\w*|any|be_a|be_an|be_kind_of|isNotNull|isPresent)$`)
 	negated = re(`(?i)(?:^|[._ ])not(?:[._ A-Z]|$)|^not|assert_?(?:is_?)?not|refute|_ne$|doesNot|wont_|Unequal`)
-	partly  = re(`(?i)contain|match|includ|\bin\b|assert_?in\b|greater|less|close|almost|delta|approx|length|\blen\b|start|end_?with|regex|throw|rais|error|warns|subset|between|within|count|size|empty|true|false|\bhas|any_?of|one_?of|kind|type|member`)
+	partly  = re(`(?i)called_once$|awaited_once$|any_call|contain|match|includ|\bin\b|assert_?in\b|greater|less|close|almost|delta|approx|length|\blen\b|start|end_?with|regex|throw|rais|error|warns|subset|between|within|count|size|empty|true|false|\bhas|any_?of|one_?of|kind|type|member`)
 )
 
 // strengthOf is how much a matcher demands, by its name.
@@ -397,9 +423,9 @@ func guard(header []token) (list []assertion) {
 	return list
 }
 
-// given is the literal values that names stand for in a file.
-func given(e ecosystem, ts []token) map[string]string {
-	values := map[string]string{}
+// given is what names are said to stand for in a file.
+func given(e ecosystem, ts []token) map[string][]token {
+	values := map[string][]token{}
 	for i := 0; i+2 < len(ts); i++ {
 		if e == pythonTests && ts[i].is("(") {
 			i = group(ts, i) - 1 // named arguments look the same
@@ -416,22 +442,26 @@ func given(e ecosystem, ts []token) map[string]string {
 			}
 			end++
 		}
-		if body := solid(ts[i+2 : end]); literal(body) {
-			values[ts[i].text] = plain(body)
-		}
+		values[ts[i].text] = solid(ts[i+2 : end])
 	}
 	return values
 }
 
-// movedValues lists the names that stood for one literal and stand for another.
-func movedValues(e ecosystem, before, after []token) (names []string) {
+// movedValues lists the names that stood for one literal and stand for another,
+// and those that stood for a literal and stand for anything else.
+func movedValues(e ecosystem, before, after []token) (literals, all []string) {
 	now := given(e, after)
 	for name, v := range given(e, before) {
-		if w, ok := now[name]; ok && v != w {
-			names = append(names, name)
+		w, ok := now[name]
+		if !ok || !literal(v) || plain(v) == plain(w) {
+			continue
+		}
+		all = append(all, name)
+		if literal(w) {
+			literals = append(literals, name)
 		}
 	}
-	return names
+	return literals, all
 }
 
 // mentions reports whether one of the names is a word of a text.
@@ -442,9 +472,9 @@ func mentions(text string, names []string) bool {
 // compareAssertions says what became of the demands of a test. Where what a test
 // feeds in is another literal than before, another answer is no sign; where the
 // literal that it expects is another one, the same text expects something else.
-func compareAssertions(before, after []assertion, inputs []string) (changes []change) {
+func compareAssertions(before, after []assertion, inputs, answers []string) (changes []change) {
 	for _, b := range after {
-		if mentions(b.expected, inputs) && !mentions(b.subject, inputs) {
+		if mentions(b.expected, answers) && !mentions(b.subject, answers) {
 			changes = append(changes, change{what: expectationChanged, certainty: sure})
 		}
 	}
@@ -542,9 +572,11 @@ func looser(a, b assertion) bool {
 		return now > was
 	case strings.Contains(a.matcher, ">") || atLeast.MatchString(a.matcher):
 		return now < was
-	case several && precision.MatchString(a.matcher) && !strings.Contains(a.expected, "delta"):
+	case several && tolerance.MatchString(a.expected):
+		return now > was
+	case several && precision.MatchString(a.matcher):
 		return now < was
-	case several && (tolerance.MatchString(a.expected) || tolerance.MatchString(a.matcher) || a.matcher == "assertEquals"):
+	case several && (tolerance.MatchString(a.matcher) || a.matcher == "assertEquals"):
 		return now > was
 	}
 	return false

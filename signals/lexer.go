@@ -108,8 +108,21 @@ func (x *lexer) newLine() {
 }
 
 func (x *lexer) emit(kind tokenKind, end int) {
-	x.tokens = append(x.tokens, token{kind, x.text[x.at:end], x.indent})
+	text := x.text[x.at:end]
+	if kind == stringToken && (x.templates || x.prefixes || x.heredocs) {
+		text = quotedAlike(text)
+	}
+	x.tokens = append(x.tokens, token{kind, text, x.indent})
 	x.at = end
+}
+
+// quotedAlike writes a plain string with the one kind of quotes, where a language
+// does not tell them apart.
+func quotedAlike(s string) string {
+	if n := len(s); n >= 2 && s[0] == '\'' && s[n-1] == '\'' && !strings.ContainsAny(s[1:n-1], "'\"\\#$") {
+		return `"` + s[1:n-1] + `"`
+	}
+	return s
 }
 
 var (

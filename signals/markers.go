@@ -53,8 +53,11 @@ func never(ts []token) (list []marker) {
 		if next.is("(") {
 			next = near(ts, i+2)
 		}
-		if next.is("false") || next.is("False") || next.is("0") {
+		switch {
+		case next.is("false"), next.is("False"), next.is("0"):
 			list = append(list, skip("if false"))
+		case (next.is("true") || next.is("True") || next.is("1")) && slices.ContainsFunc(ts[i:min(i+7, len(ts))], func(t token) bool { return t.is("return") }):
+			list = append(list, skip("if true"))
 		}
 	}
 	return list
@@ -112,6 +115,8 @@ func pythonMarkers(ts []token) (list []marker) {
 			list = append(list, skip(t.text))
 		case t.text == "__test__" && near(ts, i+2).is("False"), t.text == "collect_ignore", t.text == "collect_ignore_glob", t.text == "pytest_ignore_collect", t.text == "pytest_collection_modifyitems":
 			list = append(list, skip(t.text))
+		case t.text == "del" && strings.HasPrefix(after.text, "test"):
+			list = append(list, skip("del"))
 		case t.text == "except" || t.text == "suppress":
 			list = append(list, marker{t.text, assertionWeakened, likely})
 		}

@@ -36,10 +36,17 @@ var signs = []sign{
 	{"condition", ciCondition, re(`^\s*(?:-\s+)?['"]?(?:if|when|only|except|unless|condition|rules|branches|branches-ignore|paths|paths-ignore)['"]?\s*:`), true},
 	{"false", ciCondition, re(`(?i)\b(?:if|enabled|when)['"]?\s*[:=]\s*['"]?(?:\$\{\{\s*)?(?:false|never|manual|0)\b`), true},
 	{"shell condition", ciCondition, re(`\bif\s+(?:\[|test\b|false\b)|\bwhen\s*\{|&&\s*false\b|false\s*&&`), true},
+	{"background", ciCannotFail, re(`(?:pytest|test|check|jest|vitest|rspec)\b[^&|;]*[^&|;]&\s*['"]?$`), true},
+	{"turned round", ciCannotFail, re(`(?:^|[\s'"-])!\s+(?:pytest|tox|go\s+test|npm|yarn|pnpm|cargo|make|mvn|\./gradlew|rspec|jest|vitest)\b`), true},
+	{"not strict", ciCannotFail, re(`(?i)xfail_strict\s*=\s*(?:false|0|no)|--no-strict|--allow-empty`), true},
+	{"selected", ciStepRemoved, re(`(?:pytest|go test|jest|vitest|mocha|cargo test|rspec)\b.*\s(?:-k|-m|-run|-t|-e|--testNamePattern|--grep|-g|--only)[ =]`), false},
 	{"default shell", ciCannotFail, re(`shell\s*:\s*(?:bash|sh)\s+(?:\+e|\{0\})`), true},
 }
 
 var (
+	printed     = re(`\b(?:echo|printf)\b[^;&|]*`)
+	triggers    = re(`\b(?:pull_request|pull_request_target|push|merge_group|merge_request_event|merge_requests)\b`)
+	everything  = re(`\./\.\.\.|--workspace\b|--all\b`)
 	hashComment = re(`(?:^|\s)#.*$`)
 	runsTests   = re(`\b(?:pytest|tox|nox|unittest|go\s+test|gotestsum|cargo\s+(?:test|nextest)|(?:npm|yarn|pnpm|bun)\s+(?:run\s+)?test|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|rake\s+(?:test|spec)|minitest|mvnw?\s.*(?:test|verify)|gradlew?\s.*(?:test|check)|ctest|make\s+(?:test|check)|dotnet\s+test|phpunit|bazel\s+test|golangci-lint|eslint|mypy|ruff|go\s+vet)\b`)
 	needs       = re(`^\s*needs\s*:`)
@@ -84,18 +91,33 @@ func comparePipelines(e ecosystem, file, before, after string) (changes []change
 	if path.Base(file) == "Makefile" && matching(recipeMinus, now) > matching(recipeMinus, was) {
 		changes = append(changes, change{what: ciCannotFail, marker: "-", certainty: sure})
 	}
-	if matching(runsTests, now) < matching(runsTests, was) {
+	switch {
+	case runningTests(now) < runningTests(was):
 		changes = append(changes, change{what: ciStepRemoved, certainty: sure})
+	case matching(everything, now) < matching(everything, was):
+		changes = append(changes, change{what: ciStepRemoved, marker: "fewer", certainty: likely})
+	}
+	if e == ciFiles && matching(triggers, now) < matching(triggers, was) {
+		changes = append(changes, change{what: ciCondition, marker: "on", certainty: likely})
 	}
 	if e == ciFiles && matching(needs, linesAdded(now, was)) > 0 && strings.Count(strings.Join(linesAdded(now, was), "\n"), ",")+matching(needs, was) > strings.Count(strings.Join(added, "\n"), ",")+matching(needs, now) {
 		changes = append(changes, change{what: ciCondition, marker: "needs", certainty: likely})
 	}
-	return append(changes, compareThresholds(was, now)...)
+	return append(changes, compareThresholds(file, was, now)...)
 }
 
 func matching(p pattern, lines []string) (n int) {
 	for _, l := range lines {
 		n += len(p.FindAllString(l, -1))
+	}
+	return n
+}
+
+// runningTests counts the commands that run tests; a command that is printed runs
+// nothing.
+func runningTests(lines []string) (n int) {
+	for _, l := range lines {
+		n += len(runsTests.FindAllString(printed.ReplaceAllString(l, ""), -1))
 	}
 	return n
 }
@@ -115,13 +137,13 @@ func linesAdded(was, now []string) (added []string) {
 }
 
 var (
-	threshold  = re(`(?i)(coverage_?-?threshold\w*|fail[_-]?under|cov-fail-under|min(?:imum)?[_-]?coverage|coverage[_-]?min(?:imum)?|min_?score|minimum|threshold|target|branches|functions|lines|statements|max-?warnings|check-coverage|mutation_?score\w*|high|low|break)['"]?\s*[:=\s]\s*['"]?(-?\d+(?:\.\d+)?)`)
+	threshold  = re(`(?i)(coverage_?-?threshold\w*|fail[_-]?under|cov-fail-under|min(?:imum)?[_-]?coverage|coverage[_-]?min(?:imum)?|min_?score|minimum|threshold|target|branches|functions|lines|statements|max-?warnings|check-coverage|mutation_?score\w*|high|low|break)['"]?\s*[:=>\s]\s*['"]?(-?\d+(?:\.\d+)?)`)
 	inCoverage = re(`(?i)cover|threshold|fail_?-?under|cov-|branches|functions|lines|statements|max-?warnings|mutat|jacoco|codecov|simplecov|minimum`)
 )
 
 // compareThresholds says whether a minimum is lower than it was, or gone.
-func compareThresholds(was, now []string) (changes []change) {
-	before, after := thresholds(was), thresholds(now)
+func compareThresholds(file string, was, now []string) (changes []change) {
+	before, after := thresholds(file, was), thresholds(file, now)
 	for _, name := range sortedKeys(before) {
 		lower := len(after[name]) < len(before[name])
 		for i, v := range before[name] {
@@ -140,10 +162,10 @@ func compareThresholds(was, now []string) (changes []change) {
 	return changes
 }
 
-func thresholds(lines []string) map[string][]float64 {
+func thresholds(file string, lines []string) map[string][]float64 {
 	found := map[string][]float64{}
 	for _, l := range lines {
-		if !inCoverage.MatchString(l) {
+		if !inCoverage.MatchString(l) && !inCoverage.MatchString(path.Base(file)) {
 			continue
 		}
 		for _, m := range threshold.FindAllStringSubmatch(l, -1) {

@@ -11,6 +11,7 @@ type function struct {
 	name      string
 	collected bool
 	body      []token
+	async     bool // a Python runner of its own runs it, or nothing does
 }
 
 // functions lists the functions in a file, tests first of all.
@@ -47,7 +48,7 @@ func goFunctions(ts []token) (fs []function) {
 			continue
 		}
 		body := braces(ts, at+1)
-		fs = append(fs, function{ts[at].text, goTest.MatchString(ts[at].text), body})
+		fs = append(fs, function{name: ts[at].text, collected: goTest.MatchString(ts[at].text), body: body})
 	}
 	return fs
 }
@@ -56,7 +57,7 @@ func goFunctions(ts []token) (fs []function) {
 func subtests(ts []token) (fs []function) {
 	for i := 0; i+3 < len(ts); i++ {
 		if ts[i].is(".") && ts[i+1].is("Run") && ts[i+2].is("(") && ts[i+3].kind == stringToken {
-			fs = append(fs, function{"Run " + ts[i+3].text, true, inside(ts[i+2 : group(ts, i+2)])})
+			fs = append(fs, function{name: "Run " + ts[i+3].text, collected: true, body: inside(ts[i+2 : group(ts, i+2)])})
 		}
 	}
 	return fs
@@ -119,7 +120,7 @@ func allPython(ts []token) (fs []function) {
 			within = append(within, class{t.indent, strings.HasPrefix(name, "Test") || bases && strings.Contains(plain(ts[i+2:group(ts, i+2)]), "Test"), name + "."})
 			continue
 		}
-		f := function{name: name, collected: strings.HasPrefix(name, "test"), body: indented(ts, i)}
+		f := function{name: name, collected: strings.HasPrefix(name, "test") && !fixture(ts[:i]), body: indented(ts, i), async: i > 0 && ts[i-1].is("async")}
 		if n := len(within); n > 0 {
 			f.collected = f.collected && within[n-1].collected
 			f.name = within[n-1].name + name
@@ -127,6 +128,20 @@ func allPython(ts []token) (fs []function) {
 		fs = append(fs, f)
 	}
 	return fs
+}
+
+// fixture reports whether the decorators that end a text make a fixture.
+func fixture(ts []token) bool {
+	for i := len(ts) - 1; i > 0 && len(ts)-i < 24 && !ts[i].is("def") && !ts[i].is("class"); i-- {
+		if ts[i].is("fixture") && (ts[i-1].is(".") || ts[i-1].is("@")) {
+			at := i
+			for at > 0 && ts[at].kind != lineToken && !ts[at].is("@") {
+				at--
+			}
+			return ts[at].is("@")
+		}
+	}
+	return false
 }
 
 // indented is the body of the Python function whose def is at i.
@@ -168,7 +183,7 @@ func javaFunctions(ts []token) (fs []function) {
 			if body == nil && !annotated {
 				continue
 			}
-			fs = append(fs, function{ts[i].text, annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body})
+			fs = append(fs, function{name: ts[i].text, collected: annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body: body})
 			annotated = false
 		}
 	}
@@ -195,17 +210,17 @@ func jsFunctions(ts []token) (fs []function) {
 				at = group(ts, at)
 			}
 			if at+1 < len(ts) && ts[at].is("(") && ts[at+1].kind == stringToken {
-				fs = append(fs, function{ts[at+1].text, true, inside(ts[at:group(ts, at)])})
+				fs = append(fs, function{name: ts[at+1].text, collected: true, body: inside(ts[at:group(ts, at)])})
 			}
 		case ts[i].is("function") && ts[i+1].kind == wordToken:
-			fs = append(fs, function{ts[i+1].text, false, braces(ts, i+2)})
+			fs = append(fs, function{name: ts[i+1].text, collected: false, body: braces(ts, i+2)})
 		case (ts[i].is("const") || ts[i].is("let") || ts[i].is("var")) && ts[i+1].kind == wordToken && ts[i+2].is("="):
 			end := i + 3
 			for end < len(ts) && ts[end].kind != lineToken && !ts[end].is("{") {
 				end++
 			}
 			if slices.ContainsFunc(ts[i+3:end], func(t token) bool { return t.is("=>") || t.is("function") }) {
-				fs = append(fs, function{ts[i+1].text, false, braces(ts, end)})
+				fs = append(fs, function{name: ts[i+1].text, collected: false, body: braces(ts, end)})
 			}
 		}
 	}
@@ -228,11 +243,11 @@ func rubyFunctions(ts []token) (fs []function) {
 		switch {
 		case first && ts[i].kind == wordToken && rubyTest.MatchString(ts[i].text) && (ts[i+1].kind == stringToken || ts[i+1].is("(") || ts[i+1].is("{") || ts[i+1].is("do")):
 			finish(i)
-			fs = append(fs, function{ts[i+1].text, true, nil})
+			fs = append(fs, function{name: ts[i+1].text, collected: true})
 			start = i + 2
 		case ts[i].is("def") && ts[i+1].kind == wordToken:
 			finish(i)
-			fs = append(fs, function{ts[i+1].text, strings.HasPrefix(ts[i+1].text, "test_"), nil})
+			fs = append(fs, function{name: ts[i+1].text, collected: strings.HasPrefix(ts[i+1].text, "test_")})
 			start = i + 2
 		}
 	}
@@ -253,7 +268,7 @@ func rustFunctions(ts []token) (fs []function) {
 			}
 			i = end - 1
 		case ts[i].is("fn") && ts[i+1].kind == wordToken:
-			fs = append(fs, function{ts[i+1].text, annotated, braces(ts, i+2)})
+			fs = append(fs, function{name: ts[i+1].text, collected: annotated, body: braces(ts, i+2)})
 			annotated = false
 		}
 	}
@@ -325,10 +340,25 @@ func emptied(e ecosystem, was, now function) []change {
 	if len(body) == 0 {
 		return []change{{what: contentEmptied, name: now.name, certainty: sure}}
 	}
-	if leaves(e, body) && !leaves(e, doing(was.body)) {
+	switch {
+	case leaves(e, body) && !leaves(e, doing(was.body)):
 		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: sure}}
+	case returns(now.body) > returns(was.body):
+		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: likely}}
+	case now.async && !was.async:
+		return []change{{what: skipMarker, name: now.name, marker: "async", certainty: likely}}
 	}
 	return nil
+}
+
+// returns counts where a function leaves with nothing.
+func returns(body []token) (n int) {
+	for i, t := range body {
+		if next := near(body, i+1); t.is("return") && (next.kind == 0 || next.kind == lineToken || next.is(";") || next.is("}")) {
+			n++
+		}
+	}
+	return n
 }
 
 // doing is a body without what does nothing.

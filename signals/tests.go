@@ -383,7 +383,8 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	cases, lost := compareCases(e, was, now)
 	r.add(at, file, e, cases...)
 	demands, _ := difference(assertions(e, was), lost)
-	r.add(at, file, e, compareAssertions(demands, assertions(e, now), movedValues(e, was, now))...)
+	inputs, answers := movedValues(e, was, now)
+	r.add(at, file, e, compareAssertions(demands, assertions(e, now), inputs, answers)...)
 	r.add(at, file, e, compareRows(rows(e, was), rows(e, now))...)
 }
 
