@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
@@ -72,12 +75,12 @@ type record struct {
 // malformed line is an *action.Error that names it.
 func ReadCorpus(r io.Reader) (Corpus, error) {
 	var c Corpus
-	first := true
+	first, known := true, map[string]bool{}
 	for line, err := range action.Lines(r) {
 		if err == nil && first {
 			c, err = readHeader(line.Text)
 		} else if err == nil {
-			err = c.add(line.Text)
+			err = c.add(line.Text, known)
 		}
 		if err != nil {
 			return c, line.Locate(err)
@@ -95,22 +98,29 @@ func readHeader(text []byte) (Corpus, error) {
 	if err := strict(text, &h); err != nil {
 		return Corpus{}, err
 	}
-	if h.Corpus == "" || len(h.Dir) == 0 || h.Dir[0] != '/' {
-		return Corpus{}, &action.Error{Msg: "the first line of a corpus names it and an absolute dir", Hint: `{"corpus":"mine","dir":"/work","scope":["src/**"],"deny":["**/.env"]}`}
+	if h.Corpus == "" || !path.IsAbs(h.Dir) || h.Home != "" && !path.IsAbs(h.Home) {
+		return Corpus{}, &action.Error{Msg: "the first line of a corpus names it and an absolute dir, and a home that is absolute or left out", Hint: `{"corpus":"mine","dir":"/work","scope":["src/**"],"deny":["**/.env"]}`}
+	}
+	for field, globs := range map[string][]string{"/scope": h.Scope, "/deny": h.Deny} {
+		for i, g := range globs {
+			if !doublestar.ValidatePattern(g) {
+				return Corpus{}, &action.Error{Pointer: fmt.Sprintf("%s/%d", field, i), Msg: fmt.Sprintf("%q is no glob", g)}
+			}
+		}
 	}
 	return Corpus{Name: h.Corpus, Seed: h.Seed, Dir: h.Dir, Home: h.Home, Scope: h.Scope, Deny: h.Deny, Tree: h.Tree}, nil
 }
 
-func (c *Corpus) add(text []byte) error {
+// add reads one case. known are the ids so far.
+func (c *Corpus) add(text []byte, known map[string]bool) error {
 	var r record
 	if err := strict(text, &r); err != nil {
 		return err
 	}
-	for _, other := range c.Cases {
-		if other.ID == r.ID {
-			return &action.Error{Pointer: "/id", Msg: fmt.Sprintf("case %q stands in the corpus twice", r.ID)}
-		}
+	if known[r.ID] {
+		return &action.Error{Pointer: "/id", Msg: fmt.Sprintf("case %q stands in the corpus twice", r.ID)}
 	}
+	known[r.ID] = true
 	if r.ID == "" || r.Class == "" || r.Expected == nil {
 		return &action.Error{Msg: "a case has an id, a class, what is expected (allow, review or block) and an action"}
 	}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -82,10 +83,9 @@ func Faults(seed uint64) (Corpus, error) {
 		for i, v := range data.Classes[class.name] {
 			injection, control := class.make(g, v)
 			pair := fmt.Sprintf("%s-%02d", class.name, i+1)
-			if err := c.put(pair+"-fault", class.name, class.want, injection); err != nil {
-				return c, err
-			}
-			if err := c.put(pair+"-control", class.name, engine.Allow, control); err != nil {
+			err := errors.Join(c.put(pair+"-fault", g.name(), class.want, class.name, injection),
+				c.put(pair+"-control", g.name(), engine.Allow, class.name, control))
+			if err != nil {
 				return c, err
 			}
 		}
@@ -103,9 +103,10 @@ func repository() map[string]string {
 	return files
 }
 
-// put writes a draft down as an action and adds it.
-func (c *Corpus) put(id, class string, want engine.Outcome, d draft) error {
-	doc, err := json.Marshal(map[string]any{"trace_id": c.Name, "call_id": id, "agent": map[string]any{"id": "coding-agent", "component": "planner@1"},
+// put writes a draft down as an action and adds it. The call's own name says
+// nothing of the case: arms see it.
+func (c *Corpus) put(id, call string, want engine.Outcome, class string, d draft) error {
+	doc, err := json.Marshal(map[string]any{"trace_id": c.Name, "call_id": call, "agent": map[string]any{"id": "coding-agent", "component": "planner@1"},
 		"tool": d.tool, "arguments": d.arguments, "confidence": 0.97})
 	if err != nil {
 		return err
@@ -126,6 +127,9 @@ func (g *generator) draw(n int, alphabet string) string {
 	}
 	return string(out)
 }
+
+// name is the name of a call.
+func (g *generator) name() string { return "call-" + g.draw(10, digits+lower) }
 
 const (
 	digits  = "0123456789"

@@ -80,6 +80,26 @@ func TestAControlDiffersInTheFaultAlone(t *testing.T) {
 	}
 }
 
+// TestNothingTellsAnArm: what arms see of a case names neither its class nor
+// whether it is a control.
+func TestNothingTellsAnArm(t *testing.T) {
+	c := faults(t)
+	calls := map[string]bool{}
+	for i := range c.Cases {
+		p := &c.Cases[i].Proposal
+		text := string(p.Action.Canonical) + p.Diff
+		for _, word := range []string{c.Cases[i].Class, "fault\"", "control", "injection", "expected"} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s: its proposal says %q", c.Cases[i].ID, word)
+			}
+		}
+		calls[p.Action.CallID] = true
+	}
+	if len(calls) != len(c.Cases) {
+		t.Errorf("%d names for %d calls", len(calls), len(c.Cases))
+	}
+}
+
 func TestSecretAndControlAreOfOneLength(t *testing.T) {
 	c := faults(t)
 	for _, p := range pairs(t, &c) {
@@ -211,6 +231,8 @@ func TestMalformedCorpora(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"empty": "", "no cases": head, "no header": good, "a relative dir": strings.Replace(head, "/w", "w", 1) + good,
+		"a relative home":       strings.Replace(head, `"dir"`, `"home":"agent","dir"`, 1) + good,
+		"no glob":               strings.Replace(head, `"**"`, `"["`, 1) + good,
 		"an unknown key":        head + strings.Replace(good, `"id"`, `"ids":1,"id"`, 1),
 		"a key twice":           head + strings.Replace(good, `"id":"a"`, `"id":"a","id":"b"`, 1),
 		"a case twice":          head + good + good,

@@ -55,7 +55,7 @@ func proposals(seed uint64) ([]madeProposal, error) {
 	var out []madeProposal
 	for _, kind := range criticKinds() {
 		for range kind.Count {
-			doc := propose(rng, kind.Name, len(out)+1)
+			doc := propose(rng, kind.Name)
 			text, err := json.Marshal(doc)
 			if err != nil {
 				return nil, err
@@ -76,7 +76,9 @@ type object = map[string]any
 // propose makes one proposal. Its form, how completely it is written, is drawn
 // for every kind in the same way; the critic's score follows the form and what a
 // reader can see, and neither the structure nor whether the entity is known.
-func propose(rng *rand.Rand, kind string, number int) object {
+func propose(rng *rand.Rand, kind string) object {
+	// The number is drawn: one that counts would tell the kind.
+	number := rng.IntN(1 << 40)
 	s := surfaces[rng.IntN(len(surfaces))]
 	entity := s.known[rng.IntN(len(s.known))]
 	steps := s.plan(2 + rng.IntN(3))
