@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -91,8 +92,10 @@ type demo struct {
 	gate *pdp.PDP
 	now  int64
 	runs []episode.Episode
-	// proposed are the calls of the run at hand, in order.
+	// proposed are the calls of the run at hand, in order; waited is how long the
+	// decision of each took.
 	proposed []*engine.Decision
+	waited   map[string]float64
 }
 
 // open makes the state directory, whose clock is that of the runs.
@@ -149,7 +152,7 @@ func (d *demo) play() error {
 	for i, run := range d.runs {
 		s := demoStories[i]
 		d.printf("%s  %s\n%s\n\n", d.paint(bold, fmt.Sprintf("%d. %s", i+1, s.title)), d.paint(dim, s.run), wrap(s.story, 88, "   "))
-		d.proposed = nil
+		d.proposed, d.waited = nil, map[string]float64{}
 		for _, e := range run.Events() {
 			d.now = e.Time
 			if err := d.event(e); err != nil {
@@ -163,13 +166,19 @@ func (d *demo) play() error {
 
 func (d *demo) event(e engine.Event) error {
 	if e.Op == engine.OpAttempt {
+		asked := time.Now()
 		answer, err := d.gate.Decide(d.ctx, e.Attempt.Action)
 		if err != nil {
 			return err
 		}
+		d.waited[answer.CallID] = time.Since(asked).Round(time.Microsecond).Seconds()
 		d.proposed = append(d.proposed, &answer)
 		d.decided(&answer)
 		return nil
+	}
+	if waited, ok := d.waited[e.CallID]; ok && e.Op == engine.OpResult {
+		// Of all that the runs report this alone is measured here and now.
+		e.Result.Overhead = &waited
 	}
 	rec, err := d.gate.Apply(d.ctx, e)
 	if err := applied(rec, err); err != nil {

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -113,9 +115,17 @@ func figure(n *metrics.Named) (value, counts string) {
 	case n.Unit == metrics.Share:
 		return fmt.Sprintf("%.1f %%", 100**n.Value), counts
 	case n.Unit == metrics.Seconds:
-		return strconv.FormatFloat(*n.Value, 'g', 4, 64) + " s", counts + " measured"
+		return span(*n.Value), counts + " measured"
 	case n.Unit == metrics.Cost:
 		return fmt.Sprintf("%.3f", *n.Value), counts
 	}
 	return plain(*n.Value), counts
+}
+
+// span writes seconds as people write them, where they fit a duration.
+func span(seconds float64) string {
+	if seconds > math.MaxInt64/float64(time.Second)/2 {
+		return fmt.Sprintf("%.4g s", seconds)
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(time.Microsecond).String()
 }

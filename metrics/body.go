@@ -68,7 +68,8 @@ func (d *decision) continues() bool {
 		return false
 	}
 	for _, r := range d.Reasons {
-		if r.Code == "already_released" || r.Code == "rejected" {
+		switch r.Code {
+		case "already_released", "pulled_back", "rejected":
 			return true
 		}
 	}

@@ -61,7 +61,8 @@ func New(o Options) *Fold {
 	return &Fold{options: o, last: map[path]*call{}, named: map[name]proposed{}, refused: map[uint64]*call{}, waiting: map[path]request{}}
 }
 
-// Next takes in one entry. Entries that say nothing of a call are passed over.
+// Next takes in one entry. Entries that say nothing of a call are passed over;
+// one that cannot be read is ErrBroken.
 func (f *Fold) Next(e journal.Entry) error {
 	next := map[string]func(journal.Entry, *body){
 		engine.OpAttempt.String():     f.attempt,
@@ -77,7 +78,7 @@ func (f *Fold) Next(e journal.Entry) error {
 	}
 	b, err := read(e)
 	if err != nil {
-		return fmt.Errorf("metrics: entry %d: %w", e.Seq, err)
+		return fmt.Errorf("%w: entry %d is none of a decision point: %v", ErrBroken, e.Seq, err)
 	}
 	if b.Record.Invalid == "" {
 		next(e, &b)

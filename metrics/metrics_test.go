@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -56,7 +57,7 @@ func drawn(t *rapid.T) (string, tree) {
 			"consequence": tree{"reversibility": pick("reversibility", "reversible", "costly", "irreversible"),
 				"blast_radius": pick("blast_radius", "task", "record", "system", "external"), "absorbed_by": "agent", "detection_latency": "hours", "source": "declared"}}
 		d["permit"] = d["outcome"] == "allow"
-		if code := pick("code", "", "already_released", "rejected"); code != "" && d["permit"] == false {
+		if code := pick("code", "", "already_released", "pulled_back", "rejected"); code != "" && d["permit"] == false {
 			d["reasons"] = []any{tree{"code": "other"}, tree{"code": code}}
 		}
 		rec["requested"] = d["outcome"] == "review" && yes("requested")
@@ -220,6 +221,15 @@ func TestLettingAWrongCallRunImprovesNoFigureThatKnows(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAnEntryThatIsNoneOfOursIsTold(t *testing.T) {
+	for _, body := range []string{`[]`, `{"decision":{"tier":"mild"}}`, `{"decision":{"consequence":{"blast_radius":"galaxy"}}}`, `{"record":{"retry_of":-1}}`} {
+		err := New(Options{}).Next(journal.Entry{Seq: 7, Op: "attempt", Body: []byte(body)})
+		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "entry 7") {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 }
 
 func TestNothingIsNoData(t *testing.T) {

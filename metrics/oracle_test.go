@@ -103,7 +103,7 @@ func answersARun(d any) bool {
 	}
 	reasons, _ := at(d, "reasons").([]any)
 	return at(d, "cause") == "RESOLUTION" || slices.ContainsFunc(reasons, func(r any) bool {
-		return at(r, "code") == "already_released" || at(r, "code") == "rejected"
+		return slices.Contains([]any{"already_released", "pulled_back", "rejected"}, at(r, "code"))
 	})
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/conjunct-project/conjunct/journal"
 )
 
-// ErrBroken is a journal whose chain does not verify: no figures are made of it.
-var ErrBroken = errors.New("the journal does not verify")
+// ErrBroken is a journal whose chain does not verify, or that holds what no
+// decision point writes: no figures are made of it.
+var ErrBroken = errors.New("metrics: the journal does not verify")
 
 // Of reads the journal at a path, with its older segments, and makes its
 // figures. The chain is verified; a last line that is not finished is told in
