@@ -42,7 +42,10 @@ An approval lets the agent propose the call once more and run it:
    conjunct review approve --state DIR TRACE/CALL
    conjunct decide --state DIR ACTION.json`,
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list what waits", Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json")},
+			{Name: "list", Usage: "list what waits, what is suspect, and what somebody has to be told of",
+				Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json"),
+					&cli.BoolFlag{Name: "suspect", Usage: "list the suspect items and the flagged reads instead"},
+					&cli.BoolFlag{Name: "notify", Usage: "list the calls that ran at tier execute_notify instead"}},
 				Action: func(c *cli.Context) error { return reviewList(c, env) }},
 			{Name: "show", Usage: "show why a call waits, and exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
 				Action: func(c *cli.Context) error { return reviewShow(c, env) }},
@@ -52,6 +55,12 @@ An approval lets the agent propose the call once more and run it:
 				&cli.StringFlag{Name: "code", Usage: "why: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}),
 			answer("return", "close the request without an answer", engine.Return),
 			answer("revoke", "take an approval, a request or a rejection back", engine.Revoke),
+			reply(env, engine.OpConfirm, "say of a pulled-back call that ran: it was right"),
+			reply(env, engine.OpCompensate, "say of a pulled-back call that ran: another call makes up for it",
+				&cli.StringFlag{Name: "with", Usage: "the `CALL` id, in the same trace, of what makes up for it; it is a call of its own and gated"}),
+			reply(env, engine.OpAcknowledge, "say of a pulled-back call that ran: it is known, and nothing is done"),
+			reply(env, engine.OpClear, "end the suspicion of what a rejected or pulled-back call was built on",
+				&cli.StringFlag{Name: "item", Usage: "clear this `VALUE` only"}),
 			{Name: "keygen", Usage: "make a reviewer's key and print its public half", ArgsUsage: "FILE",
 				Action: func(c *cli.Context) error { return keygen(c, env) }},
 		},
@@ -68,16 +77,31 @@ type waitingReview struct {
 	Gates   []string `json:"gates"`
 	Votes   []string `json:"votes"`
 	Of      int      `json:"of"`
+	// PulledBack is there for a call that was pulled back.
+	PulledBack *pulledBack `json:"pulled_back,omitempty"`
+}
+
+// pulledBack says why a call was pulled back.
+type pulledBack struct {
+	Ran       bool          `json:"ran"`
+	Rejection uint64        `json:"rejection"`
+	Code      string        `json:"code"`
+	By        string        `json:"by"`
+	Items     []engine.Item `json:"items"`
 }
 
 // waiting lists the current requests.
 func waiting(v engine.View, c *engine.Contract, now int64) []waitingReview {
 	out := []waitingReview{}
-	for _, q := range reexam.Queue(v, c, now) {
+	// The clock of a state never goes below its last entry.
+	for _, q := range reexam.Queue(v, c, max(now, v.Clock())) {
 		w := waitingReview{Call: q.TraceID + "/" + q.CallID, Tool: q.Tool, Request: q.Request, Since: rfc3339(q.Since),
 			Gates: append([]string{}, q.Gates...), Votes: append([]string{}, q.Votes...), Of: q.Required}
 		if q.Expires != nil {
 			w.Expires = rfc3339(*q.Expires)
+		}
+		if p := q.PulledBack; p != nil {
+			w.PulledBack = &pulledBack{p.Ran, p.Rejection, p.Code, p.By, p.Items}
 		}
 		out = append(out, w)
 	}
@@ -91,9 +115,16 @@ func reviewList(c *cli.Context, env *Env) error {
 	if err := needsState(c); err != nil {
 		return err
 	}
+	if c.Bool("notify") {
+		return listNotifications(c, env)
+	}
 	fold, err := readState(c.Context, c.String("state"))
 	if err != nil {
 		return err
+	}
+	items, reads := suspectsOf(fold)
+	if c.Bool("suspect") {
+		return listSuspects(c, env, items, reads)
 	}
 	list := waiting(fold.Store.Snapshot(), fold.Bundle().Contract(), env.Now().Unix())
 	if c.String("format") == "json" {
@@ -101,16 +132,29 @@ func reviewList(c *cli.Context, env *Env) error {
 	}
 	p := &painter{w: env.Stdout}
 	for _, w := range list {
-		p.printf("%-40s %-24s since %s  request %d, %d of %d approvals", visible(w.Call), visible(w.Tool), w.Since, w.Request, len(w.Votes), w.Of)
-		if len(w.Gates) > 0 {
-			p.printf("; gates to name: %s", strings.Join(w.Gates, ", "))
-		}
-		p.printf("\n")
+		p.waiting(&w)
 	}
 	if len(list) == 0 {
 		p.printf("nothing waits\n")
 	}
+	p.suspects(items, reads)
 	return p.err
+}
+
+func (p *painter) waiting(w *waitingReview) {
+	p.printf("%-40s %-24s since %s  request %d, ", visible(w.Call), visible(w.Tool), w.Since, w.Request)
+	switch back := w.PulledBack; {
+	case back != nil && back.Ran:
+		p.printf("pulled back after it ran (entry %d, %s): confirm, compensate or acknowledge it", back.Rejection, back.Code)
+	case back != nil:
+		p.printf("pulled back (entry %d, %s), %d of %d approvals", back.Rejection, back.Code, len(w.Votes), w.Of)
+	default:
+		p.printf("%d of %d approvals", len(w.Votes), w.Of)
+	}
+	if len(w.Gates) > 0 && (w.PulledBack == nil || !w.PulledBack.Ran) {
+		p.printf("; gates to name: %s", strings.Join(w.Gates, ", "))
+	}
+	p.printf("\n")
 }
 
 // reviewShow prints the action as it was hashed, with everything invisible made
@@ -315,6 +359,11 @@ func sign(e *engine.Event, b *bundle.Bundle, v engine.View, call, file string) e
 		return notListed(file)
 	}
 	e.By.Name = name
-	e.Review.Signature, err = reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), *e)
+	signature, err := reexam.Sign(private, reexam.SubjectOf(v, e.TraceID, call), *e)
+	if e.Op == engine.OpReview {
+		e.Review.Signature = signature
+	} else {
+		e.Answer.Signature = signature
+	}
 	return err
 }

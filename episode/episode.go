@@ -24,8 +24,17 @@ type Result struct {
 	Labels      []engine.Outcome    `json:"labels"`
 	Transitions []engine.Transition `json:"transitions"`
 	Log         Log                 `json:"log"`
+	// Reexamined lists the calls that were looked at again, in order.
+	Reexamined []Reexamined `json:"reexamined,omitempty"`
 	// Records holds the whole record of each event.
 	Records []engine.Record `json:"-"`
+}
+
+// Reexamined is a call that was looked at again.
+type Reexamined struct {
+	Call   string            `json:"call"`
+	Effect engine.Reexamined `json:"effect"`
+	Origin bool              `json:"origin,omitempty"`
 }
 
 // Log lists times.
@@ -51,7 +60,7 @@ func (c Complete) MarshalJSON() ([]byte, error) {
 
 // expectations are fields that an episode file may carry for others to compare;
 // they are not read here.
-var expectations = []string{"labels", "transitions", "log", "shows"}
+var expectations = []string{"labels", "transitions", "log", "shows", "reexamined"}
 
 // Decode reads one episode. The error is an *action.Error.
 func Decode(line []byte, c *engine.Contract) (Episode, error) {
@@ -122,6 +131,7 @@ func (ep Episode) RunThrough(ctx context.Context, p engine.Governance, lens func
 				return r, err
 			}
 			r.Records = append(r.Records, again)
+			r.Reexamined = append(r.Reexamined, Reexamined{due.CallID, again.Second.Effect, due.Origin})
 		}
 	}
 	return r, nil

@@ -164,6 +164,9 @@ func (b *Batch) list(list, key string) {
 // path writes a path and keeps the list of those that wait for a review.
 func (b *Batch) path(key engine.PathKey, p *engine.Path) {
 	b.put(pathKey(key.Trace, key.Call), *p)
+	if p.Flagged != nil && b.find(flaggedKey(key)) == nil {
+		b.add(flaggedList, flaggedKey(key), key)
+	}
 	waits := p.Request != nil && p.Request.Status == engine.Pending
 	if !waits && stored[int](b, waitingList) == 0 {
 		return

@@ -36,6 +36,8 @@ const (
 	waitingList = "waiting\x00"
 	// suspectedList holds everything that is suspect.
 	suspectedList = "suspected\x00"
+	// flaggedList holds the reads that were ever flagged.
+	flaggedList = "flagged\x00"
 )
 
 func holdersKey(value string) string { return join("holds", value) }
@@ -47,6 +49,7 @@ func producersKey(trace, value string) string { return join("producers", trace, 
 func producerKey(trace, value, call string) string {
 	return join(members("producers"), trace, value, call)
 }
+func flaggedKey(k engine.PathKey) string        { return join(members("flagged"), k.Trace, k.Call) }
 func suspectedKey(trace, value string) string   { return join(members("suspected"), trace, value) }
 func suspicionsKey(trace string) string         { return join("suspicions", trace) }
 func suspicionKey(trace, value string) string   { return join(members("suspicions"), trace, value) }

@@ -217,6 +217,9 @@ func (v *View) SuspicionsOf(value string) []engine.Suspicion {
 	return list[engine.Suspicion](v, suspicionsOfKey(value))
 }
 
+// Flagged lists the reads that were ever flagged.
+func (v *View) Flagged() []engine.PathKey { return list[engine.PathKey](v, flaggedList) }
+
 func (v *View) Holders(value, trace string) []engine.PathKey {
 	list := holdersKey(value)
 	under := members(list)

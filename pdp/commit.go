@@ -212,6 +212,11 @@ func (c *committer) land(err error) {
 	for i, r := range b.requests {
 		r.entry.Seq, r.entry.Hash = b.entries[i].Seq, b.entries[i].Hash
 		c.buffers.put(r.buffer)
+		if d := r.record.Decision; c.err == nil && d != nil && d.Notify {
+			told := *d
+			told.Journalled, told.Seq, told.Hash = true, r.entry.Seq, r.entry.Hash
+			c.subscribers.publish(told)
+		}
 		r.answer(c.err)
 	}
 	c.prepare()

@@ -49,18 +49,19 @@ type Options struct {
 
 // PDP is an open state directory. It is safe for concurrent use.
 type PDP struct {
-	dir      string
-	options  Options
-	versions reexam.Versions
-	store    *evidence.Store
-	log      *journal.Log
-	append   func([]journal.Draft) ([]journal.Entry, error)
-	bundle   atomic.Pointer[bundle.Bundle]
-	requests chan *request
-	buffers  buffers
-	mu       sync.RWMutex // guards closed against sends
-	closed   bool
-	done     chan struct{}
+	dir         string
+	options     Options
+	versions    reexam.Versions
+	store       *evidence.Store
+	log         *journal.Log
+	append      func([]journal.Draft) ([]journal.Entry, error)
+	bundle      atomic.Pointer[bundle.Bundle]
+	requests    chan *request
+	subscribers subscribers
+	buffers     buffers
+	mu          sync.RWMutex // guards closed against sends
+	closed      bool
+	done        chan struct{}
 	// Cut is how many bytes of a torn tail were removed when the state was opened.
 	Cut int64
 	// Started is the entry whose stored state it was opened from; 0: all entries
