@@ -241,11 +241,18 @@ func (f *Fold) compare(e journal.Entry, event engine.Event, rec engine.Record) e
 // versionsOf reads the versions that an entry names: they are told, not
 // derived, since another version may decide again.
 func (f *Fold) versionsOf(body []byte) Versions {
-	var v struct{ Engine, OPA, CEL string }
-	if err := json.Unmarshal(body, &v); err != nil {
+	var v Versions
+	var err error
+	known := map[string]*string{"engine": &v.Engine, "opa": &v.OPA, "cel": &v.CEL}
+	ok := members(body, func(key string, value []byte) {
+		if to := known[key]; to != nil {
+			err = errors.Join(err, json.Unmarshal(value, to))
+		}
+	})
+	if !ok || err != nil {
 		return f.versions
 	}
-	return Versions{Engine: v.Engine, OPA: v.OPA, CEL: v.CEL}
+	return v
 }
 
 // difference shows where two bodies part.
