@@ -30,8 +30,11 @@ func (c Config) Steps() int { return c.Replications * len(Scenarios()) }
 
 // Check reports whether the config gives intervals at all.
 func (c Config) Check() error {
-	if c.Replications < 2 || c.Proposals < 500 {
+	switch {
+	case c.Replications < 2 || c.Proposals < 500:
 		return fmt.Errorf("noise: at least 2 replications of 500 proposals are needed for an interval")
+	case c.Replications > 10_000 || c.Proposals > 1_000_000:
+		return fmt.Errorf("noise: at most 10,000 replications of 1,000,000 proposals are made")
 	}
 	return nil
 }
