@@ -119,6 +119,10 @@ func TestARejectionTakesBackWhatTheCallHolds(t *testing.T) {
 		"of the same tool":          {of(toolRevoke, "r1", map[string]any{"account": "bob", "other": "seed"})},
 		"of another under a critic": {of(toolDrop, "r1", map[string]any{"list": []any{"bob", map[string]any{"x": "seed"}}})},
 		"of one under none":         {of("merge", "r1", map[string]any{"account": "bob", "seed": map[string]any{"seed": true}})},
+		"in its context": {func(a *Attempt) {
+			of(toolNote, "r1", nil)(a)
+			a.Action.Tool, a.Action.Canonical = "merge", []byte(`{"arguments":{},"context":{"retrieved_context":["kb","seed"],"target_entity":"bob"},"tool":"merge"}`)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := criticLife(t)
