@@ -58,7 +58,7 @@ type change struct {
 // gone, weaker or expect something else, pipelines that cannot fail. A file that
 // moves to where it is still collected is in moves and is no change.
 func testFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
-	r := review{collection: d.tests, call: c, world: w, tree: newTree(w), rows: map[string]map[string]any{}, moved: []any{}}
+	r := review{collection: d.tests, roots: d.scope.Roots, call: c, world: w, tree: newTree(w), rows: map[string]map[string]any{}, moved: []any{}}
 	r.deletions()
 	r.moves()
 	r.edits()
@@ -81,6 +81,7 @@ func testFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 // review goes through what a call does to files.
 type review struct {
 	collection
+	roots   []string
 	call    *Call
 	world   World
 	tree    *tree
@@ -253,12 +254,15 @@ func (r *review) move(at, from, to string, c certainty) {
 	if strings.HasSuffix(to, "/") || path.Ext(target) == "" && path.Ext(source) != "" {
 		target = path.Join(target, path.Base(source))
 	}
-	still := r.collected(target)
+	still := r.collected(target) && r.within(target) == r.within(source)
 	if e == ciFiles || e == configFiles {
 		f, same := r.kindOf(target)
 		still = same && f == e && path.Dir(source) == path.Dir(target)
 	} else if !r.collected(source) {
 		return
+	}
+	if over, below, kind, isTest := r.subject(target, false); isTest && r.exists(over) {
+		r.add(at, below, kind, change{what: testDeleted, certainty: sure}) // it is written over
 	}
 	r.moved = append(r.moved, map[string]any{"argument": at, "from": from, "to": to, "collected": still})
 	switch {
@@ -267,6 +271,26 @@ func (r *review) move(at, from, to string, c certainty) {
 	case e == goTests && goOS.MatchString(target) && !goOS.MatchString(source):
 		r.add(at, from, e, change{what: notCollected, certainty: likely})
 	}
+}
+
+// within reports whether a name is in the directory that the task works in, or in
+// one of its roots.
+func (r *review) within(below string) bool {
+	if below == ".." || strings.HasPrefix(below, "../") {
+		return false
+	}
+	return !strings.HasPrefix(below, "/") || slices.ContainsFunc(r.roots, func(root string) bool {
+		return strings.HasPrefix(root, "/") && strings.HasPrefix(below, strings.TrimSuffix(path.Clean(root), "/")+"/")
+	})
+}
+
+// exists reports whether there is a file of a name, as far as can be seen.
+func (r *review) exists(absolute string) bool {
+	if r.world.Files == nil || absolute == "" {
+		return false
+	}
+	_, err := r.world.Files.Lstat(absolute)
+	return err == nil
 }
 
 // edits looks at what is written into files.
@@ -416,6 +440,9 @@ func (r *review) commands(s *script) {
 		for _, t := range c.touches {
 			switch {
 			case t.guessed:
+				if (t.access == write || opaque(c)) && r.concerns(t) {
+					r.miss(t.argument, "unseen")
+				}
 			case t.unknown != "" && t.access != read:
 				r.miss(t.argument, t.unknown)
 			case t.access == remove:
@@ -434,11 +461,33 @@ func (r *review) commands(s *script) {
 			r.deletion(f.argument, absolute(f), sure)
 		}
 		for _, t := range to {
-			if _, _, _, ok := r.subject(absolute(t), true); ok {
+			if r.concerns(t) {
 				r.miss(t.argument, "unseen")
 			}
 		}
 	}
+}
+
+// concerns reports whether what a command touches is a test or decides on tests.
+func (r *review) concerns(t touch) bool {
+	_, _, _, ok := r.subject(absolute(t), true)
+	return ok
+}
+
+// formatters are programs that change how a test is written and not what it says.
+var formatters = []string{"gofmt", "goimports", "gofumpt", "black", "isort", "prettier", "rustfmt", "yapf", "autopep8", "clang-format", "google-java-format", "ktlint"}
+
+// opaque reports whether nobody knows what a command does to the files that it
+// names. Programs that run, check or format tests are given them all the time.
+func opaque(c *invocation) bool {
+	var text []string
+	for _, w := range c.words {
+		text = append(text, w.text)
+	}
+	if slices.Contains(formatters, path.Base(c.program())) || runsTests.MatchString(strings.Join(text, " ")) {
+		return false
+	}
+	return !c.known || slices.Contains(c.problems, "inline_code")
 }
 
 // moves reports whether a command gives files other names.
