@@ -55,14 +55,58 @@ func (l *loader) families(b *Bundle) (need []signals.Family) {
 			continue
 		}
 		if !slices.Contains(signals.Families(), name) {
-			l.Report(nil, "unknown_fact", engine.DidYouMean(name, signals.Families()), "a gate reads facts.%s, and there are no such facts", name)
+			l.misspelt("facts."+name, name, signals.Families())
+			continue
 		}
+		l.factMember(name, rest)
 		seen[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		need = append(need, signals.Family(name))
 	}
 	return need
+}
+
+// factMember holds what a gate reads of a family against what the family has.
+func (l *loader) factMember(family, path string) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if len(parts) < 2 {
+		return
+	}
+	members := signals.Members(family, l.namedScope())
+	below, known := members[parts[1]]
+	switch what := strings.Join(append([]string{"facts"}, parts[:2]...), "."); {
+	case !known:
+		l.misspelt(what, parts[1], slices.Sorted(maps.Keys(members)))
+	case below != nil && len(parts) > 2 && !slices.Contains(below, parts[2]):
+		l.misspelt(what+"."+parts[2], parts[2], below)
+	}
+}
+
+// misspelt reports a fact that is nearly the name of a known one.
+func (l *loader) misspelt(what, name string, known []string) {
+	if hint := engine.DidYouMean(name, known); hint != "" {
+		l.Report(nil, "unknown_fact", hint, "a gate reads %s, and there is no such fact", what)
+	}
+}
+
+// namedScope is what of the scope gives facts their names.
+func (l *loader) namedScope() signals.Scope {
+	s := signals.Scope{Paths: map[string][]string{}, Commands: map[string][]string{}, Windows: map[string]signals.Window{}}
+	scope := l.root.At("conjunct", "scope")
+	for section, lists := range map[string]map[string][]string{"paths": s.Paths, "commands": s.Commands} {
+		if n := scope.At(section); n.IsObject() {
+			for _, k := range n.Keys {
+				lists[k] = nil
+			}
+		}
+	}
+	if n := scope.At("windows"); n.IsObject() {
+		for _, k := range n.Keys {
+			s.Windows[k] = signals.Window{}
+		}
+	}
+	return s
 }
 
 // deepest is the node as far down a path as there is one.

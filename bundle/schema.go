@@ -5,6 +5,7 @@ import (
 
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/rego"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // InputSchema is a JSON Schema of what rules see, for any registry and
@@ -13,7 +14,7 @@ import (
 // tools, settings, pins and evidence.
 func InputSchema() ([]byte, error) {
 	contract := &engine.Contract{TracePins: []string{}, PathPins: []string{}}
-	shapes := shapes(registry{}, contract)
+	shapes := shapes(registry{}, contract, signals.Scope{})
 	for _, s := range shapes {
 		open(s)
 	}

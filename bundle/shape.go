@@ -11,11 +11,11 @@ import (
 
 // shapes says what the input may hold in each package of the protocol, for this
 // registry and contract: the schema that every path in a rule is held against.
-func shapes(r registry, c *engine.Contract) map[string]*rego.Shape {
+func shapes(r registry, c *engine.Contract, scope signals.Scope) map[string]*rego.Shape {
 	full := rego.Object(map[string]*rego.Shape{
 		"action":      actionShape(r),
 		"consequence": consequenceShape(),
-		"facts":       factsShape(),
+		"facts":       factsShape(scope),
 		"state":       stateShape(c),
 		"now":         rego.Leaf("number"),
 	})
@@ -83,14 +83,27 @@ func argumentShape(have *rego.Shape, a engine.Argument) *rego.Shape {
 	return next.Maybe()
 }
 
-// factsShape has a name for each family of facts. One that cannot be determined
-// is absent.
-func factsShape() *rego.Shape {
-	fields := map[string]*rego.Shape{}
-	for _, name := range signals.Families() {
-		fields[name] = rego.Any().Maybe()
+// factsShape has a name for each family of facts and for what is in it. What
+// cannot be determined is absent, and so is a name that nothing computes: a floor
+// that reads it applies, a gate is unknown. Only a near miss is held to be a
+// misspelling, since whoever folds an episode may give facts of his own.
+func factsShape(scope signals.Scope) *rego.Shape {
+	families := map[string]*rego.Shape{}
+	for _, family := range signals.Families() {
+		fields := map[string]*rego.Shape{}
+		for name, below := range signals.Members(family, scope) {
+			fields[name] = rego.Any().Maybe()
+			if below != nil {
+				named := map[string]*rego.Shape{}
+				for _, n := range below {
+					named[n] = rego.Leaf("boolean").Maybe()
+				}
+				fields[name] = rego.Known(named).Maybe()
+			}
+		}
+		families[family] = rego.Known(fields).Maybe()
 	}
-	return rego.Object(fields)
+	return rego.Known(families)
 }
 
 func consequenceShape() *rego.Shape {

@@ -3,6 +3,8 @@ package rego
 import (
 	"maps"
 	"slices"
+
+	"github.com/conjunct-project/conjunct/engine"
 )
 
 // Shape is what may stand at one place of the input: the names below it, or
@@ -12,6 +14,8 @@ type Shape struct {
 	Fields map[string]*Shape
 	// Open allows other names besides Fields.
 	Open bool
+	// Near allows other names that are not nearly one of Fields.
+	Near bool
 	// Enum lists the values of an enumeration; nil for any.
 	Enum []string
 	// Optional says that the place may be empty in a valid input.
@@ -22,6 +26,10 @@ type Shape struct {
 
 // Object returns a shape with the given fields.
 func Object(fields map[string]*Shape) *Shape { return &Shape{Fields: fields} }
+
+// Known returns a shape whose fields are known, and where a name that is nearly one
+// of them is a misspelling; any other name may be there.
+func Known(fields map[string]*Shape) *Shape { return &Shape{Fields: fields, Near: true} }
 
 // Leaf returns a shape without names below it, of the given JSON types.
 func Leaf(types ...string) *Shape { return &Shape{Types: types} }
@@ -49,7 +57,7 @@ func (s *Shape) at(path []string) (end *Shape, optional bool, bad int) {
 		case ok:
 			s = next
 			optional = optional || s.Optional
-		case s.Open:
+		case s.Open, s.Near && engine.DidYouMean(name, slices.Sorted(maps.Keys(s.Fields))) == "":
 			return nil, true, -1
 		default:
 			return nil, false, i
@@ -61,6 +69,9 @@ func (s *Shape) at(path []string) (end *Shape, optional bool, bad int) {
 // Schema is the shape as a JSON Schema, as `opa check --schema` reads it.
 func (s *Shape) Schema() map[string]any {
 	switch {
+	case s.Near:
+		// OPA's types know no object of which only some names are known.
+		return map[string]any{}
 	case s.Fields != nil || s.Open && s.Types == nil && s.Enum == nil:
 		if s.Fields == nil {
 			return map[string]any{}

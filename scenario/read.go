@@ -128,6 +128,7 @@ func (r *reader) scenario(n *datafile.Node) Scenario {
 		"now":    r.now(&s.Now),
 		"action": r.action(&s.Action),
 		"facts":  r.facts(&s.Facts),
+		"world":  r.world(&s.World),
 		"state":  r.state(&s),
 		"expect": r.expect(&s.Expect),
 	}, "name", "action", "expect")

@@ -27,17 +27,18 @@ type Result struct {
 
 // Run decides the scenario's action and compares what the scenario names.
 func (s Scenario) Run(ctx context.Context, p engine.Policy) Result {
-	d := engine.Decide(ctx, p, s.input(p))
+	d := engine.Decide(ctx, p, s.input(ctx, p))
 	return Result{Scenario: s, Decision: d, Differences: s.Expect.compare(&d)}
 }
 
 // input lays the scenario's state over the contract's start.
-func (s Scenario) input(p engine.Policy) engine.Input {
+func (s Scenario) input(ctx context.Context, p engine.Policy) engine.Input {
 	state := p.Contract().FirstState()
 	state.Settings = overlay(state.Settings, s.Settings)
 	state.Evidence = overlay(state.Evidence, s.Evidence)
 	state.Entities = s.Entities
-	return engine.Input{Action: s.Action, Facts: s.Facts, State: state, Now: s.Now}
+	facts, unknown := s.facts(ctx, p)
+	return engine.Input{Action: s.Action, Facts: facts, FactsUnknown: unknown, State: state, Now: s.Now}
 }
 
 func overlay[V any](base, over map[string]V) map[string]V {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conjunct-project/conjunct/engine"
+	"github.com/conjunct-project/conjunct/signals"
 )
 
 // Scenario is one expected decision.
@@ -15,6 +16,8 @@ type Scenario struct {
 	Action engine.Action
 	Now    int64
 	Facts  map[string]any
+	// World is where facts are computed when the scenario gives none.
+	World signals.World
 	// State is laid over the contract's start state.
 	Settings map[string]any
 	Evidence map[string]engine.Evidence

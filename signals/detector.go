@@ -3,6 +3,7 @@ package signals
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -29,17 +30,18 @@ type family func(*Detector, context.Context, *Call, World) (map[string]any, []Un
 
 // families is every family, in the order in which they are computed.
 var families = []struct {
-	name  Family
-	facts family
+	name    Family
+	facts   family
+	members []string
 }{
-	{Plan, planFacts},
-	{Secret, secretFacts},
-	{Tests, testFacts},
-	{Origin, originFacts},
-	{Time, timeFacts},
-	{Path, pathFacts},
-	{Shell, shellFacts},
-	{Network, networkFacts},
+	{Plan, planFacts, []string{"cross_step", "rollback", "seen"}},
+	{Secret, secretFacts, []string{"findings", "seen"}},
+	{Tests, testFacts, []string{"changes", "moves", "seen"}},
+	{Origin, originFacts, []string{"arguments", "seen"}},
+	{Time, timeFacts, []string{"windows"}},
+	{Path, pathFacts, []string{"paths", "any", "all", "seen"}},
+	{Shell, shellFacts, []string{"commands", "any", "all", "seen"}},
+	{Network, networkFacts, []string{"hosts", "seen"}},
 }
 
 // Families lists the names of the families.
@@ -49,6 +51,30 @@ func Families() []string {
 		names[i] = string(f.name)
 	}
 	return names
+}
+
+// Members lists the names below `input.facts` of one family, and what stands below
+// those of them whose names a scope gives; nil for any other.
+func Members(name string, s Scope) map[string][]string {
+	out := map[string][]string{}
+	for _, f := range families {
+		if string(f.name) == name {
+			for _, m := range f.members {
+				out[m] = nil
+			}
+		}
+	}
+	switch Family(name) {
+	case Shell:
+		out["any"] = slices.Sorted(maps.Keys(s.Commands))
+		out["all"] = out["any"]
+	case Path:
+		out["any"] = slices.Sorted(maps.Keys(s.Paths))
+		out["all"] = out["any"]
+	case Time:
+		out["windows"] = slices.Sorted(maps.Keys(s.Windows))
+	}
+	return out
 }
 
 // Call is what facts are computed from, besides the world.

@@ -41,7 +41,7 @@
 //	lists_under   for restricting what takes a whole folder: lists that can match
 //	              it or something below it
 //	problems      what makes the name doubtful: alternate_stream, backslash,
-//	              format_character, percent_encoded, process_path, short_name,
+//	              format_character, process_path, short_name,
 //	              trailing_dot_or_space, variable
 //
 // An element of `seen` that could not be resolved has the code as a problem and
@@ -81,6 +81,10 @@
 // option_writes and redirect_writes are writes and deletions by an option or a
 // redirection of the command and not by what the program is for. A script that a
 // shell is given by name is read, and its commands are listed too.
+//
+// `any` and `all` of both families have a member for every list of the scope:
+// whether any element may be on it (lists_folded), and whether all are (lists).
+// They are there when the conclusive list is.
 //
 // A command pattern is words; a star at its end is any further words or none, a
 // star elsewhere any text in a word.

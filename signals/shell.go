@@ -20,6 +20,7 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 	facts := map[string]any{"seen": seen}
 	if len(s.unknown) == 0 {
 		facts["commands"] = seen
+		facts["any"], facts["all"] = onLists(d.scope.Commands, seen)
 	}
 	return facts, s.unknown
 }
@@ -31,13 +32,12 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text = append(text, validText(w.text))
 	}
 	exact, folded := []any{}, []any{}
-	restricted := foldWords(c.words)
 	for _, l := range d.commands {
 		on := slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.exact(c.words) })
 		if on {
 			exact = append(exact, l.name)
 		}
-		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(restricted) }) {
+		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(c.words) }) {
 			folded = append(folded, l.name)
 		}
 	}

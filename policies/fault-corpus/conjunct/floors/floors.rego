@@ -6,11 +6,8 @@ package conjunct.floors
 # title: The call touches a path outside the scope, or one that is denied
 # custom:
 #   id: boundary
-floors contains {"name": "boundary", "tier": "refuse"} if {
-	some touched in input.facts.path.paths
-	outside(touched)
-}
+floors contains {"name": "boundary", "tier": "refuse"} if outside
 
-outside(touched) if not "scope" in touched.lists
+outside if input.facts.path.all.scope == false
 
-outside(touched) if "deny" in touched.lists_folded
+outside if input.facts.path.any.deny == true
