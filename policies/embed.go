@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-//go:embed all:clinical all:critic-study all:default all:fault-corpus all:industrial all:itsm all:judicial all:protected-branch
+//go:embed all:clinical all:coding-agent all:critic-study all:default all:fault-corpus all:industrial all:itsm all:judicial all:protected-branch
 var files embed.FS
 
 // Default is the bundle that decides when none is named.
