@@ -1,0 +1,166 @@
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// history is what happened before the call: earlier calls, answers of people and
+// of checkers, and what of it the call's tool has to bear.
+type history struct {
+	approval  *approval
+	rejected  []call
+	trace     []call
+	reports   []report
+	required  []string
+	requester string
+	policy    string // version in force
+	callID    string
+
+	onlyKnown bool
+	declare   []string        // tools to declare though nothing calls them
+	numeric   map[string]bool // arguments that are amounts
+	reads     []string        // arguments that the case's rules read
+}
+
+// call is an earlier call, as a context tells it.
+type call struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Reason    string          `json:"reason"`
+}
+
+// approval is a yes that somebody gave, and to what.
+type approval struct {
+	call
+	PolicyVersion string
+	Approver      string
+	Expires       string
+	UsesLeft      *int
+}
+
+// UnmarshalJSON reads an approval. Keys that say nothing of the approval itself
+// are the arguments that were approved.
+func (a *approval) UnmarshalJSON(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	into := map[string]any{"tool": &a.Tool, "arguments": &a.Arguments, "policy_version": &a.PolicyVersion, "approver": &a.Approver, "expires": &a.Expires, "uses_left": &a.UsesLeft}
+	for name, to := range into {
+		if v, ok := all[name]; ok {
+			if err := json.Unmarshal(v, to); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			delete(all, name)
+		}
+	}
+	if len(all) > 0 && len(a.Arguments) > 0 {
+		return &unsupported{"an approval with arguments and further keys"}
+	}
+	if len(all) > 0 {
+		arguments, err := json.Marshal(all)
+		a.Arguments = arguments
+		return err
+	}
+	return nil
+}
+
+// report is what a checker outside the bundle said: evidence, and no more.
+type report struct {
+	name   string
+	status engine.Verdict
+}
+
+// checker is the name under which the answer of an outside checker is evidence.
+const checker = "checker"
+
+// evaluator takes the answer of an outside checker. Only a clean exit with a
+// decision that is known is a pass; an explicit deny is a fail, whatever else
+// went wrong.
+func (s *setup) evaluator(raw json.RawMessage) error {
+	var e struct {
+		Decision string
+		Error    string
+		Exit     int
+		Stdout   string
+		Stderr   string
+		Timeout  bool
+	}
+	if err := strictly(raw, &e); err != nil {
+		return &unsupported{"evaluator: " + err.Error()}
+	}
+	if e.Decision == "" && e.Stdout != "" {
+		var said struct{ Decision string }
+		if json.Unmarshal([]byte(e.Stdout), &said) == nil {
+			e.Decision = said.Decision
+		}
+	}
+	status := engine.Unknown
+	switch clean := e.Error == "" && e.Exit == 0 && !e.Timeout; {
+	case statusOf(e.Decision) == engine.Fail:
+		status = engine.Fail
+	case clean:
+		status = statusOf(e.Decision)
+	}
+	s.history.required = append(s.history.required, checker)
+	s.history.reports = append(s.history.reports, report{checker, status})
+	return nil
+}
+
+// statusOf is what a word says of something that is required. A word that is not
+// known says nothing.
+func statusOf(word string) engine.Verdict {
+	switch strings.ToLower(word) {
+	case "allow", "pass", "ok", "available", "ready":
+		return engine.Pass
+	case "deny", "fail", "block":
+		return engine.Fail
+	}
+	return engine.Unknown
+}
+
+// instant is when the case happens: as it says, or a fixed moment.
+func (s *setup) instant() (int64, error) {
+	if s.now == "" {
+		return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC).Unix(), nil
+	}
+	t, err := time.Parse(time.RFC3339, s.now)
+	return t.Unix(), err
+}
+
+// versions takes the keys that pin one policy and load another: the pinned one
+// stays in force until it is activated away.
+func (s *setup) versions(ctx map[string]json.RawMessage) error {
+	raw, ok := ctx["pinned_policy"]
+	if !ok {
+		return nil
+	}
+	var pinned, effect string
+	if err := json.Unmarshal(raw, &pinned); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(ctx[pinned], &effect); err != nil {
+		return &unsupported{"a pinned policy that is not given"}
+	}
+	var loaded string
+	if raw, ok := ctx["loaded_policy"]; ok {
+		if err := json.Unmarshal(raw, &loaded); err != nil {
+			return err
+		}
+		delete(ctx, loaded)
+	}
+	delete(ctx, "pinned_policy")
+	delete(ctx, "loaded_policy")
+	delete(ctx, pinned)
+	expression := map[string]string{"allow": "true", "deny": "false"}[effect]
+	if expression == "" {
+		return &unsupported{fmt.Sprintf("a policy that says %q", effect)}
+	}
+	s.gates = append(s.gates, celGate{Name: "pinned-policy", Expression: expression, Message: "the policy that the session runs under denies the call", OnFail: "block"})
+	return nil
+}

@@ -1,0 +1,205 @@
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// setup is everything that a case's context comes to before the call is decided.
+type setup struct {
+	tree  tree              // the files and links there are
+	scope map[string]any    // the bundle's scope
+	lists map[string]listed // value lists over arguments
+	tools map[string]tool   // what the registry declares besides the bundle's own
+	// contract holds keys to lay over the bundle's contract, settings those of its
+	// start.
+	contract map[string]any
+	settings map[string]any
+	gates    []celGate // further gates, from rules of the case
+	modules  []string  // further Rego, from rules of the case
+	query    string
+	// rules are that Rego in the bundle, with its gate; unknownRules is what follows
+	// when it is unknown.
+	rules        map[string]string
+	unknownRules string
+	// undeclared is the tier of a tool that the registry does not know.
+	undeclared string
+	// refused is what loading the case's own policy came to, if it failed.
+	refused error
+
+	origins map[string]string
+	history history
+	now     string
+	zoned   bool // a time of the case has no zone
+	plan    []string
+	done    []string
+	// criticGate: the contract has to say why CRITIC may be left out.
+	criticGate bool
+	// costLimit is what each gate of the case may cost; 0: as the engine has it.
+	costLimit uint64
+}
+
+// listed is an allow or deny list over the values of an argument.
+type listed struct {
+	allow  bool
+	values json.RawMessage
+}
+
+// keys says what each key of a context does. They are taken in the order of
+// their names, and none looks at what another did.
+var keys = map[string]func(*setup, json.RawMessage) error{
+	"root":             text(func(s *setup, v string) { s.tree.root = v }),
+	"cwd":              text(func(s *setup, v string) { s.tree.dir = v }),
+	"home":             text(func(s *setup, v string) { s.tree.home = v }),
+	"fs":               func(s *setup, raw json.RawMessage) error { return s.tree.files(raw) },
+	"allow_paths":      texts(func(s *setup, v []string) { s.list("paths", "allow", v) }),
+	"scope":            texts(func(s *setup, v []string) { s.list("paths", "allow", v) }),
+	"deny_paths":       texts(func(s *setup, v []string) { s.list("paths", "deny", v) }),
+	"protected":        texts(func(s *setup, v []string) { s.list("paths", "protected", v) }),
+	"allow_commands":   texts(func(s *setup, v []string) { s.list("commands", "allow", v) }),
+	"deny_commands":    texts(func(s *setup, v []string) { s.list("commands", "deny", v) }),
+	"allow_hosts":      texts(func(s *setup, v []string) { s.list("hosts", "allow", v) }),
+	"wrappers":         texts(func(s *setup, v []string) { s.scope["wrappers"] = v }),
+	"collect":          texts(func(s *setup, v []string) { s.list("tests", "collect", v) }),
+	"ignore":           texts(func(s *setup, v []string) { s.list("tests", "ignore", v) }),
+	"allow_tools":      texts(func(s *setup, v []string) { s.known(v) }),
+	"known_tools":      texts(func(s *setup, v []string) { s.known(v) }),
+	"restricted_tools": texts((*setup).restricted),
+	"deny_tools":       texts((*setup).denied),
+	"limits":           (*setup).limits,
+	"spent":            func(s *setup, raw json.RawMessage) error { s.settings["spent"] = raw; return nil },
+	"arg_origin":       (*setup).origin,
+	"rule":             (*setup).rule,
+	"default":          text(func(*setup, string) {}), // what no rule answers; here every gate has to pass
+	"cel":              text((*setup).cel),
+	"rego":             text(func(s *setup, v string) { s.modules = append(s.modules, v) }),
+	"rego_files":       texts(func(s *setup, v []string) { s.modules = append(nonNil(s.modules), v...) }),
+	"query":            text(func(s *setup, v string) { s.query = v }),
+	"parameters":       (*setup).parameters,
+	"policy_yaml":      text((*setup).policy),
+	"freeze":           (*setup).freeze,
+	"now":              text(func(s *setup, v string) { s.now = v }),
+	"evaluator":        (*setup).evaluator,
+	"require":          texts(func(s *setup, v []string) { s.history.required = append(s.history.required, v...) }),
+	"approval":         decoded(func(s *setup, v approval) { s.history.approval = &v }),
+	"rejected":         decoded(func(s *setup, v []call) { s.history.rejected = v }),
+	"trace":            decoded(func(s *setup, v []call) { s.history.trace = v }),
+	"checked":          decoded(func(s *setup, v call) { s.history.trace = append(s.history.trace, v) }),
+	"requester":        text(func(s *setup, v string) { s.history.requester = v }),
+	"policy_version":   text(func(s *setup, v string) { s.history.policy = v }),
+	"call_id":          text(func(s *setup, v string) { s.history.callID = v }),
+	"plan":             texts(func(s *setup, v []string) { s.plan = v }),
+	"done":             texts(func(s *setup, v []string) { s.done = v }),
+	"cost_limit":       decoded(func(s *setup, v uint64) { s.costLimit = v }),
+	// What a person reads and a gate does not: the words that origins were
+	// attested from, and that a move left the content alone.
+	"user_text":         text(func(*setup, string) {}),
+	"content_unchanged": decoded(func(*setup, bool) {}),
+}
+
+// unsupported is a case that cannot be set up, and why.
+type unsupported struct{ why string }
+
+func (u *unsupported) Error() string { return u.why }
+
+// newSetup reads a case's context.
+func newSetup(c Case) (*setup, error) {
+	s := &setup{scope: map[string]any{}, lists: map[string]listed{}, tools: map[string]tool{}, contract: map[string]any{}, settings: map[string]any{},
+		origins: map[string]string{}, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
+	rest := maps.Clone(c.Request.Context)
+	if err := s.versions(rest); err != nil {
+		return nil, err
+	}
+	for _, k := range slices.Sorted(maps.Keys(rest)) {
+		set, ok := keys[k]
+		if !ok {
+			ok, err := s.byName(k, rest[k], rest)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, &unsupported{fmt.Sprintf("nothing is known of context key %q", k)}
+			}
+			continue
+		}
+		if err := set(s, rest[k]); err != nil {
+			return nil, fmt.Errorf("context %s: %w", k, err)
+		}
+	}
+	return s, nil
+}
+
+// byName reads keys that are named after what they are about: a list over the
+// values of an argument, or the status of something that is required.
+func (s *setup) byName(key string, raw json.RawMessage, all map[string]json.RawMessage) (bool, error) {
+	for prefix, allow := range map[string]bool{"allow_": true, "deny_": false} {
+		if noun, ok := strings.CutPrefix(key, prefix); ok {
+			s.lists[singular(noun)] = listed{allow, raw}
+			return true, nil
+		}
+	}
+	var required []string
+	if r, ok := all["require"]; ok && json.Unmarshal(r, &required) == nil && slices.Contains(required, key) {
+		var status string
+		if err := json.Unmarshal(raw, &status); err != nil {
+			return false, err
+		}
+		s.history.reports = append(s.history.reports, report{key, statusOf(status)})
+		return true, nil
+	}
+	return false, nil
+}
+
+// singular is the argument that a list of its values is named after.
+func singular(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(noun, "s")
+}
+
+func text(set func(*setup, string)) func(*setup, json.RawMessage) error { return decoded(set) }
+
+func texts(set func(*setup, []string)) func(*setup, json.RawMessage) error { return decoded(set) }
+
+func decoded[T any](set func(*setup, T)) func(*setup, json.RawMessage) error {
+	return func(s *setup, raw json.RawMessage) error {
+		var v T
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		set(s, v)
+		return nil
+	}
+}
+
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// list puts a named list into the scope.
+func (s *setup) list(section, name string, values []string) {
+	lists, _ := s.scope[section].(map[string]any)
+	if lists == nil {
+		lists = map[string]any{}
+		s.scope[section] = lists
+	}
+	lists[name] = nonNil(values)
+}
+
+func (s *setup) origin(raw json.RawMessage) error {
+	var of map[string]string
+	if err := json.Unmarshal(raw, &of); err != nil {
+		return err
+	}
+	for argument, from := range of {
+		s.origins["/"+argument] = from
+	}
+	return nil
+}
