@@ -8,6 +8,7 @@ import (
 	"hash"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/bundle"
@@ -76,10 +77,12 @@ type batch struct {
 	drafts   []journal.Draft
 	entries  []journal.Entry
 	acting   *bundle.Bundle // in force after it
+	inline   bool           // synced by the committer itself
 }
 
-// committer is the only writer: it puts requests in order. While one batch is on
-// its way to the disk, it fills the next one on top of it. Nothing of a batch is
+// committer is the only writer: it puts requests in order. With many callers it
+// fills the next batch on top of the one that is on its way to the disk; with few,
+// handing over costs more than it gains. Nothing of a batch is
 // visible, and none of its answers given, before it is on disk; where it fails,
 // what was decided on top of it is dropped too, and nothing more is decided.
 type committer struct {
@@ -89,6 +92,7 @@ type committer struct {
 	held    *request // waits until it is alone; nothing behind it is taken in
 	seq     uint64   // of the last entry that was placed
 	err     error    // why nothing more is decided
+	many    bool     // whether there were more than a few callers of late
 	toSync  chan *batch
 	synced  chan error
 }
@@ -101,9 +105,7 @@ func (p *PDP) commit() {
 	go func() {
 		defer close(c.synced)
 		for b := range c.toSync {
-			var err error
-			b.entries, err = p.append(b.drafts)
-			c.synced <- err
+			c.synced <- b.sync(p.append)
 		}
 	}()
 	c.run()
@@ -114,6 +116,10 @@ func (p *PDP) commit() {
 func (c *committer) run() {
 	requests := c.requests
 	for requests != nil || c.flying != nil {
+		if c.flying != nil && c.flying.inline {
+			c.land(c.sync(c.flying))
+			continue
+		}
 		in := requests
 		if len(c.filling.drafts) >= maxBatch || c.held != nil {
 			in = nil
@@ -170,8 +176,24 @@ func (c *committer) send() {
 		return
 	}
 	b := c.filling
+	b.inline = !c.many
 	c.filling, c.flying = batch{}, &b
-	c.toSync <- &b
+	if !b.inline {
+		c.toSync <- &b
+	}
+}
+
+// sync puts a batch on disk, unless the state could not follow.
+func (c *committer) sync(b *batch) error {
+	if c.err != nil {
+		return c.err
+	}
+	return b.sync(c.append)
+}
+
+func (b *batch) sync(to func([]journal.Draft) ([]journal.Entry, error)) (err error) {
+	b.entries, err = to(b.drafts)
+	return err
 }
 
 // prepare does what could fail of making a batch visible while it is on its way:
@@ -187,8 +209,36 @@ func (c *committer) prepare() {
 	}
 }
 
+// few is how many callers are waited for: with more, a batch is large anyway and
+// the disk had better be kept busy.
+const few = 32
+
+// together is how long to wait for callers that were just answered to come back,
+// so that all of them share one sync instead of taking turns.
+const together = 50 * time.Microsecond
+
+// gather places requests until there are n, or until nobody came for a while.
+func (c *committer) gather(n int) {
+	if n < 2 {
+		return
+	}
+	late := time.NewTimer(together)
+	defer late.Stop()
+	for len(c.filling.drafts) < n && c.held == nil {
+		select {
+		case r, ok := <-c.requests:
+			if !ok {
+				return // run sees it too
+			}
+			c.take(r)
+		case <-late.C:
+			return
+		}
+	}
+}
+
 // land makes a batch that is on disk visible and answers it, with the next one
-// on its way already.
+// on its way already where there are many callers.
 func (c *committer) land(err error) {
 	b := c.flying
 	c.flying = nil
@@ -204,7 +254,10 @@ func (c *committer) land(err error) {
 		}
 		return
 	}
-	c.send()
+	callers := len(b.requests) + len(c.filling.requests) + len(c.requests)
+	if c.many = callers > few; c.many {
+		c.send()
+	}
 	if err := b.txn.Commit(); err != nil {
 		c.err = err // it was prepared, so this cannot be
 	}
@@ -218,6 +271,10 @@ func (c *committer) land(err error) {
 			c.subscribers.publish(told)
 		}
 		r.answer(c.err)
+	}
+	if !c.many && c.err == nil {
+		c.gather(callers)
+		c.send()
 	}
 	c.prepare()
 	if r := c.held; r != nil && c.flying == nil {
