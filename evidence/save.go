@@ -9,9 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +63,8 @@ func codecs() catalogue {
 		"suspicions_of":  of[int](),
 		"*suspicions_of": of[engine.Suspicion](),
 		"refused":        of[uint64](),
+		"flagged":        of[int](),
+		"*flagged":       of[engine.PathKey](),
 	}
 }
 
@@ -127,21 +132,25 @@ func (v *View) each(visit func(*record) error) error {
 	return pending(nil)
 }
 
-// record reads one line.
+// record reads one line: a key and a value.
 func (k catalogue) record(line []byte) (*record, error) {
-	var pair []json.RawMessage
-	if err := json.Unmarshal(line, &pair); err != nil || len(pair) != 2 {
+	if !bytes.HasPrefix(line, []byte(`["`)) || !bytes.HasSuffix(line, []byte("]")) {
+		return nil, errNoRecord
+	}
+	quoted, err := strconv.QuotedPrefix(string(line[1:]))
+	if err != nil || len(quoted)+2 >= len(line) || line[1+len(quoted)] != ',' {
 		return nil, errors.Join(err, errNoRecord)
 	}
-	var key string
-	if err := json.Unmarshal(pair[0], &key); err != nil {
+	// What JSON escapes in a key reads the same in Go.
+	key, err := strconv.Unquote(quoted)
+	if err != nil {
 		return nil, err
 	}
 	c, ok := k[kindOf(key)]
 	if !ok {
 		return nil, errNoRecord
 	}
-	value, err := c.decode(pair[1])
+	value, err := c.decode(line[len(quoted)+2 : len(line)-1])
 	return &record{key: []byte(key), value: value}, err
 }
 
@@ -194,34 +203,88 @@ func describe(b *strings.Builder, t reflect.Type, above []reflect.Type) {
 
 // Load reads what Save wrote.
 func Load(text []byte) (*Store, error) {
-	known := codecs()
 	s := New()
 	txn := s.db.Txn(true)
 	defer txn.Abort()
 	first, last := *s.version.Load(), ""
-	for number := 1; len(text) > 0; number++ {
-		line, rest, complete := bytes.Cut(text, []byte("\n"))
-		text = rest
-		r, err := known.record(line)
-		key := ""
-		if err == nil {
-			key = string(r.key)
+	for part := range parts(text) {
+		if part.err != nil {
+			return nil, part.err
 		}
-		if err != nil || !complete || key <= last {
-			return nil, fmt.Errorf("evidence: line %d is no record in its place: %w", number, errors.Join(err, errNoRecord))
-		}
-		if key == clockKey {
-			first.clock = r.value.(int64)
-		}
-		last = key
-		if err := txn.Insert(table, r); err != nil {
-			return nil, err
+		for _, r := range part.records {
+			key := string(r.key)
+			if key <= last {
+				return nil, fmt.Errorf("evidence: %q stands behind %q: %w", key, last, errNoRecord)
+			}
+			if key == clockKey {
+				first.clock = r.value.(int64)
+			}
+			last = key
+			if err := txn.Insert(table, r); err != nil {
+				return nil, err
+			}
 		}
 	}
 	txn.Commit()
 	first.txn = s.db.Txn(false)
 	s.version.Store(&first)
 	return s, nil
+}
+
+// part is some of the records of a stored state.
+type part struct {
+	records []*record
+	err     error
+}
+
+// parts reads the records of a stored state, some at a time and several at once,
+// and gives them in their order.
+func parts(text []byte) iter.Seq[part] {
+	const size = 256 << 10
+	return func(yield func(part) bool) {
+		read := make(chan chan part, runtime.GOMAXPROCS(0)) // bounds how many are read at once
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			defer close(read)
+			for len(text) > 0 {
+				n := min(size, len(text))
+				if end := bytes.IndexByte(text[n-1:], '\n'); end < 0 {
+					n = len(text)
+				} else {
+					n += end
+				}
+				lines, done := text[:n], make(chan part, 1)
+				text = text[n:]
+				go func() { done <- readPart(lines) }()
+				select {
+				case read <- done:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		for done := range read {
+			if !yield(<-done) {
+				return
+			}
+		}
+	}
+}
+
+func readPart(text []byte) (p part) {
+	known := codecs()
+	for len(text) > 0 {
+		line, rest, complete := bytes.Cut(text, []byte("\n"))
+		text = rest
+		r, err := known.record(line)
+		if err != nil || !complete {
+			p.err = fmt.Errorf("evidence: no record: %.80q: %w", line, errors.Join(err, errNoRecord))
+			return p
+		}
+		p.records = append(p.records, r)
+	}
+	return p
 }
 
 var errNoRecord = errors.New("it must be [key, value], of a known kind, behind smaller keys")

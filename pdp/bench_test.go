@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
@@ -17,7 +20,23 @@ import (
 	"github.com/conjunct-project/conjunct/reexam"
 )
 
-var replayEntries = flag.Int("entries", 5000, "how many entries BenchmarkReplay replays")
+var replayEntries = flag.Int("entries", 5000, "how many entries BenchmarkReplay and BenchmarkOpen have")
+
+// serving sets the program up as a server should be, for both sides of a
+// comparison: a thread more than there are cores, since one waits for the disk,
+// and garbage collected at five times the live heap. What the environment sets
+// stays.
+func serving(b *testing.B) {
+	b.Helper()
+	if os.Getenv("GOMAXPROCS") == "" {
+		old := runtime.GOMAXPROCS(runtime.NumCPU() + 1)
+		b.Cleanup(func() { runtime.GOMAXPROCS(old) })
+	}
+	if os.Getenv("GOGC") == "" {
+		old := debug.SetGCPercent(400)
+		b.Cleanup(func() { debug.SetGCPercent(old) })
+	}
+}
 
 // proposals decodes n different calls that are allowed. Decoding is the caller's
 // and is not measured.
@@ -52,6 +71,7 @@ func share(callers, n int, do func(i int)) {
 // it is given, beside the simplest durable log in the same run: the same bytes,
 // one write and one fsync a record under a lock.
 func BenchmarkDurable(b *testing.B) {
+	serving(b)
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d/decide", callers), func(b *testing.B) {
 			all := proposals(b, b.N)
@@ -102,22 +122,67 @@ func BenchmarkDurable(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay verifies and decides again a journal of -entries attempts.
-func BenchmarkReplay(b *testing.B) {
-	dir := stateOf(b, itsm(b))
-	p := open(b, dir, pdp.Options{})
+// lived is a state with a journal of -entries attempts.
+func lived(b *testing.B) (dir string, attempts int) {
+	b.Helper()
+	serving(b)
+	dir = stateOf(b, itsm(b))
+	p, err := pdp.Open(dir, pdp.Options{Now: func() int64 { return monday }})
+	if err != nil {
+		b.Fatal(err)
+	}
 	all := proposals(b, *replayEntries)
 	share(64, len(all), func(i int) {
 		if _, err := p.Decide(context.Background(), all[i]); err != nil {
 			b.Error(err)
 		}
 	})
+	if err := p.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir, len(all)
+}
+
+// BenchmarkOpen opens a state by deciding everything in it again, and from a
+// checkpoint, which verifies the same chain.
+func BenchmarkOpen(b *testing.B) {
+	dir, n := lived(b)
+	opened := func(b *testing.B) {
+		for b.Loop() {
+			p, err := pdp.Open(dir, pdp.Options{Now: func() int64 { return monday }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			if err := p.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "entries/s")
+	}
+	b.Run("everything", opened)
+	p := open(b, dir, pdp.Options{})
+	start := time.Now()
+	if _, err := p.Checkpoint(context.Background(), engine.Identity{Name: "op", Role: "operator"}, nil); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("the checkpoint took %v", time.Since(start).Round(time.Millisecond))
+	if err := p.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("checkpoint", opened)
+}
+
+// BenchmarkReplay verifies and decides again a journal of -entries attempts.
+func BenchmarkReplay(b *testing.B) {
+	dir, n := lived(b)
 	b.ResetTimer()
 	for b.Loop() {
 		r, err := reexam.Replay(context.Background(), dir, reexam.Options{Versions: pdp.Versions()})
-		if err != nil || !r.OK || r.Attempts != len(all) {
+		if err != nil || !r.OK || r.Attempts != n {
 			b.Fatalf("%v %+v", err, r)
 		}
 	}
-	b.ReportMetric(float64(b.N*len(all))/b.Elapsed().Seconds(), "entries/s")
+	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "entries/s")
 }
