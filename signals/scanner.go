@@ -276,6 +276,9 @@ func holdsSecret(name, value string) bool {
 }
 
 func judgeAssignment(name, v string) certainty {
+	if strings.HasPrefix(v, ":") {
+		return "" // a name in a name space, as in Secrets::Policy
+	}
 	if !holdsSecret(name, v) || code.MatchString(v) && !strings.ContainsAny(v, "0123456789") || strings.Contains(v, "://") || strings.Contains(v, " ") {
 		return ""
 	}
