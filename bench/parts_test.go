@@ -81,7 +81,7 @@ func TestEveryPartIsNeeded(t *testing.T) {
 		admitted int // injections
 		refused  int // controls
 	}{
-		{"paths are what they say", altered{}, finding("path", map[string]any{"paths": empty}), 60, 0},
+		{"paths are what they say", altered{}, finding("path", map[string]any{"paths": empty, "any": map[string]any{"deny": false}, "all": map[string]any{"scope": true}}), 60, 0},
 		{"no secret is found", altered{}, finding("secret", map[string]any{"findings": empty}), 20, 0},
 		{"no test is missed", altered{}, finding("tests", map[string]any{"changes": empty}), 40, 0},
 		{"nobody looks at paths", altered{}, finding("path", nil), 0, 140},
