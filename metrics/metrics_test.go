@@ -290,6 +290,58 @@ func TestQueueDelayAndDeferrals(t *testing.T) {
 	}
 }
 
+// TestWhatAnswersAPullBack follows one call that ran and was pulled back, and
+// one that waits, through what may end the waiting.
+func TestWhatAnswersAPullBack(t *testing.T) {
+	attempt := func(outcome string, permit, requested bool) (string, tree) {
+		return "attempt", tree{"decision": tree{"trace_id": "t", "call_id": "c", "call_hash": "h", "tier": "propose", "outcome": outcome, "permit": permit,
+			"transition": "act", "reasons": []any{}, "consequence": tree{}}, "record": tree{"requested": requested}}
+	}
+	again := func(effect string, ran, requested bool) (string, tree) {
+		return "reexamine", tree{"call": tree{"trace_id": "t", "call_id": "c", "call_hash": "h"}, "effect": effect, "ran": ran, "record": tree{"requested": requested}}
+	}
+	event := func(op, field, value string, completed bool) (string, tree) {
+		return op, tree{"event": tree{"trace_id": "t", "call": "c", field: value}, "record": tree{"completed": completed}}
+	}
+	for _, c := range []struct {
+		name string
+		ran  bool
+		then func() (string, tree)
+		want float64
+	}{
+		{"ran: confirmed", true, func() (string, tree) { return event("confirm", "with", "", true) }, 0},
+		{"ran: compensated", true, func() (string, tree) { return event("compensate", "with", "d", true) }, 0},
+		{"ran: acknowledged", true, func() (string, tree) { return event("acknowledge", "with", "", true) }, 0},
+		{"ran: rejected", true, func() (string, tree) { return event("review", "outcome", "reject", true) }, 0},
+		{"ran: an incident is an answer", true, func() (string, tree) { return event("result", "incident", "other", false) }, 0},
+		{"ran: revoking takes nothing from the queue", true, func() (string, tree) { return event("review", "outcome", "revoke", false) }, 1},
+		{"ran: a result is no answer", true, func() (string, tree) { return event("result", "status", "ok", false) }, 1},
+		{"waits: revoked", false, func() (string, tree) { return event("review", "outcome", "revoke", false) }, 0},
+		{"waits: the same call was rejected in other words", false, func() (string, tree) { return again("decided_again", false, false) }, 0},
+		{"waits: asked for anew", false, func() (string, tree) { return again("decided_again", false, true) }, 1},
+		{"waits: an answer that is no word of a reviewer", false, func() (string, tree) { return event("clear", "with", "", true) }, 1},
+	} {
+		f := New(Options{})
+		seq := 0
+		take := func(op string, body tree) {
+			seq++
+			if err := f.Next(written(seq, int64(seq), op, body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.ran {
+			take(attempt("allow", true, false))
+			take(again("pulled_back", true, true))
+		} else {
+			take(attempt("review", false, true))
+		}
+		take(c.then())
+		if r := f.Report(); r.QueueLength.Count != c.want {
+			t.Errorf("%s: %g wait, want %g", c.name, r.QueueLength.Count, c.want)
+		}
+	}
+}
+
 func TestQuantilesAreSamples(t *testing.T) {
 	samples := []float64{5, 1, 4, 2, 3}
 	for q, want := range map[float64]float64{0.5: 3, 0.95: 5, 0.2: 1, 0: 1, 1: 5} {
