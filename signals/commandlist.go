@@ -13,7 +13,8 @@ import (
 type commandPattern struct {
 	words []string
 	open  bool // ends in a star of its own
-	// for restricting: the words that are options, and the others
+	// for restricting: the program, the words that are options, and the others
+	program  string
 	flags    []string
 	operands []string
 }
@@ -56,6 +57,7 @@ func compilePattern(text string) (p commandPattern, message, hint string) {
 	}
 	p.words = words
 	if len(words) > 0 {
+		p.program = fold(words[0])
 		for _, w := range words[1:] {
 			if strings.HasPrefix(w, "-") && w != "-" {
 				p.flags = append(p.flags, flags(path.Base(words[0]), w)...)
@@ -83,44 +85,58 @@ func (p commandPattern) exact(words []shellWord) bool {
 // folded reports that a command may be what a pattern forbids: whatever way its
 // program is named, its options are written or ordered, or its open words turn
 // out.
-func (p commandPattern) folded(words []shellWord) bool {
-	if len(words) == 0 {
+func (p commandPattern) folded(c foldedWords) bool {
+	if c.none {
 		return false
 	}
-	if len(p.words) == 0 || words[0].open {
+	if len(p.words) == 0 || c.open {
 		return true
 	}
-	program := fold(words[0].text)
-	want := fold(p.words[0])
-	if !star(want, program) && !star(want, path.Base(program)) {
+	if !star(p.program, c.program) && !star(p.program, c.name) {
 		return false
 	}
-	var have []string
-	var operands []operand
-	name, ended, many, maybe := path.Base(program), false, false, false
+	for _, f := range p.flags {
+		if !c.openWord && !slices.ContainsFunc(c.flags, func(h string) bool { return star(f, h) || abbreviates(h, f) }) {
+			return false
+		}
+	}
+	return meets(p.operands, c.operands, c.many)
+}
+
+// foldedWords are a command's words in the form for restricting.
+type foldedWords struct {
+	none, open     bool   // there is no program, or nobody can tell which
+	program, name  string // as named, and the last component of it
+	flags          []string
+	operands       []operand
+	openWord, many bool // a word is open; it may be several words
+}
+
+func foldWords(words []shellWord) (c foldedWords) {
+	if len(words) == 0 {
+		return foldedWords{none: true}
+	}
+	c.open = words[0].open
+	c.program = fold(words[0].text)
+	c.name = path.Base(c.program)
+	ended, maybe := false, false
 	for _, w := range words[1:] {
 		switch {
 		case w.open:
-			many = many || w.many
-			operands = append(operands, operand{open: true})
+			c.openWord, c.many = true, c.many || w.many
+			c.operands = append(c.operands, operand{open: true})
 			maybe = false
 		case !ended && w.text == "--":
 			ended, maybe = true, false
 		case !ended && strings.HasPrefix(w.text, "-") && w.text != "-":
-			have = append(have, flags(name, w.text)...)
+			c.flags = append(c.flags, flags(c.name, w.text)...)
 			maybe = !strings.Contains(w.text, "=")
 		default:
-			operands = append(operands, operand{text: fold(w.text), maybe: maybe})
+			c.operands = append(c.operands, operand{text: fold(w.text), maybe: maybe})
 			maybe = false
 		}
 	}
-	open := slices.ContainsFunc(operands, func(o operand) bool { return o.open })
-	for _, f := range p.flags {
-		if !open && !slices.ContainsFunc(have, func(h string) bool { return star(f, h) || abbreviates(h, f) }) {
-			return false
-		}
-	}
-	return meets(p.operands, operands, many)
+	return c
 }
 
 // operand is a word that is no option; maybe, if it may be an option's value.

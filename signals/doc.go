@@ -41,7 +41,7 @@
 //	lists_under   for restricting what takes a whole folder: lists that can match
 //	              it or something below it
 //	problems      what makes the name doubtful: alternate_stream, backslash,
-//	              format_character, process_path, short_name,
+//	              format_character, percent_encoded, process_path, short_name,
 //	              trailing_dot_or_space, variable
 //
 // An element of `seen` that could not be resolved has the code as a problem and

@@ -35,6 +35,16 @@ func ascii(s string) bool {
 	return true
 }
 
+// plainText reports text of printable ASCII, as nearly all of it is.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // invisible reports characters that direct or join text and leave no mark.
 func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
@@ -44,6 +54,9 @@ func control(r rune) bool { return unicode.Is(unicode.Cc, r) || r == '\u2028' ||
 
 // unreadable is the code of text that is no name at all; empty when it is one.
 func unreadable(s string) string {
+	if plainText(s) {
+		return ""
+	}
 	switch {
 	case !utf8.ValidString(s):
 		return "invalid_utf8"

@@ -136,6 +136,8 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 		}
 	}
 	switch name {
+	case "apply", "am":
+		l.operands(c, []shellWord{{text: "."}}, in, write)
 	case "clean":
 		l.operands(c, []shellWord{{text: "."}}, in, remove)
 	case "remote":

@@ -345,7 +345,7 @@ func (m *matcher) belowHome(base string) []string {
 		return nil
 	}
 	out := []string{path.Join(home, base)}
-	if p := m.tree.resolveIn("", home, true); p.unknown == "" {
+	if p := m.tree.follow(home); p.unknown == "" {
 		out = append(out, path.Join(p.resolved, base))
 	}
 	return out
@@ -360,7 +360,7 @@ func (m *matcher) belowRoots(base string) (out []string) {
 	if len(m.roots) > 0 {
 		return out
 	}
-	if p := m.tree.resolveIn("", m.tree.world.Dir, true); p.unknown == "" {
+	if p := m.tree.follow(m.tree.world.Dir); p.unknown == "" {
 		out = append(out, path.Join(p.resolved, base))
 	}
 	return out
@@ -375,7 +375,7 @@ func (m *matcher) folds(bases []string) (out []string) {
 	}
 	for _, b := range bases {
 		add(b)
-		p := m.tree.resolveIn("", b, true)
+		p := m.tree.follow(b)
 		if p.unknown == "" {
 			add(p.resolved)
 		}

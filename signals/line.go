@@ -204,6 +204,9 @@ func (c *invocation) same(o *invocation) bool {
 // unreadableLine is the code of text that shells, terminals and people read
 // differently.
 func unreadableLine(s string) string {
+	if plainText(s) {
+		return ""
+	}
 	return unreadable(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '
@@ -490,6 +493,9 @@ func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed di
 	}
 	words := l.words(c.Args, in)
 	if len(words) == 0 {
+		for _, a := range c.Assigns {
+			l.sets(a.Name.Value)
+		}
 		if len(settings) > 0 || !r.empty() {
 			bare := l.add(&invocation{builtin: true, known: true})
 			bare.problem(settings...)
@@ -533,6 +539,15 @@ func (l *line) assign(a *syntax.Assign, in dirs) (value shellWord, problems []st
 	return value, problems
 }
 
+// sets notes that the line gives a variable a value that later words, or where a
+// cd leads, hang on.
+func (l *line) sets(name string) {
+	switch name {
+	case "HOME", "PWD", "OLDPWD", "CDPATH":
+		l.fail("environment")
+	}
+}
+
 // declare reads export, declare, local and their like.
 func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 	cmd := &invocation{builtin: true, known: true, words: []shellWord{{text: c.Variant.Value}}}
@@ -542,9 +557,12 @@ func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 		switch {
 		case a.Naked && a.Value != nil:
 			w = l.word(a.Value, in)
-			if name, _, set := strings.Cut(w.text, "="); w.open || set && sensitive(name) {
+			name, _, set := strings.Cut(w.text, "=")
+			if w.open || set && sensitive(name) {
 				cmd.problem("environment")
 			}
+			l.rebound = l.rebound || w.open
+			l.sets(name)
 			if hidesSubstitution(w.text) {
 				l.fail("hidden_substitution")
 			}
@@ -552,6 +570,7 @@ func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 			w = shellWord{text: l.source(a)}
 		default:
 			w.text = a.Name.Value + "=" + w.text
+			l.sets(a.Name.Value)
 		}
 		cmd.words = append(cmd.words, w)
 	}

@@ -3,6 +3,7 @@ package signals
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -104,13 +105,15 @@ func (t *tree) resolveIn(dir, name string, follow bool) (p place) {
 	if !path.IsAbs(name) {
 		full = dir + "/" + name
 	}
-	p.problems = doubts(name)
 	p.form(path.Clean(full))
-	for _, other := range alternatives(name) {
-		if !path.IsAbs(other) {
-			other = dir + "/" + other
+	if doubtful(name) {
+		p.problems = doubts(name)
+		for _, other := range alternatives(name) {
+			if !path.IsAbs(other) {
+				other = dir + "/" + other
+			}
+			p.form(path.Clean(other))
 		}
-		p.form(path.Clean(other))
 	}
 	t.walk(&p, full, follow || strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/."))
 	if p.unknown == "" && streamOfProcess(p.resolved) {
@@ -139,14 +142,29 @@ func (t *tree) unresolvable(dir, name string) string {
 		return code
 	case deviceNamespace(name):
 		return "device_namespace"
-	case strings.Contains(name, `\`) && slices.Contains(strings.Split(strings.ReplaceAll(name, `\`, "/"), "/"), ".."):
+	case strings.Contains(name, "://"):
+		return "address"
+	case strings.Contains(name, `\`) && climbs(strings.ReplaceAll(name, `\`, "/")):
 		return "backslash_traversal"
+	case strings.Contains(name, "%") && climbs(decoded(name)) && !climbs(name):
+		return "encoded_traversal"
 	case t.world.Files == nil:
 		return "world_unseen"
 	case !path.IsAbs(name) && !path.IsAbs(dir):
 		return "directory_unknown"
 	}
 	return ""
+}
+
+func climbs(name string) bool { return slices.Contains(strings.Split(name, "/"), "..") }
+
+// decoded is a name as a program has it that takes it for part of an address.
+func decoded(name string) string {
+	s, err := url.PathUnescape(name)
+	if err != nil {
+		return name
+	}
+	return s
 }
 
 // walk follows the components of an absolute path.
@@ -266,6 +284,24 @@ func drive(s string) bool {
 	return len(s) > 1 && s[1] == ':' && (s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') && (len(s) == 2 || s[2] == '/')
 }
 
+// follow resolves an absolute name of the scope, without looking at how it is
+// written.
+func (t *tree) follow(full string) (p place) {
+	if p.unknown = t.unresolvable("", full); p.unknown == "" {
+		t.walk(&p, full, true)
+	}
+	return p
+}
+
+// doubtful reports a name that has to be looked at closer; nearly none has.
+func doubtful(name string) bool {
+	if !plainText(name) || strings.ContainsAny(name, `\:~$% `) {
+		return true
+	}
+	// A dot that ends a component is looked at, or both of `..`.
+	return strings.Contains(name, "./") || strings.HasSuffix(name, ".")
+}
+
 // doubts says what in a name is read differently by some system or program.
 func doubts(name string) (out []string) {
 	if strings.Contains(name, `\`) {
@@ -273,6 +309,9 @@ func doubts(name string) (out []string) {
 	}
 	if strings.ContainsFunc(name, invisible) {
 		out = append(out, "format_character")
+	}
+	if decoded(name) != name {
+		out = append(out, "percent_encoded")
 	}
 	if strings.Contains(name, "${") || strings.HasPrefix(name, "$") || strings.Count(name, "%") > 1 {
 		out = append(out, "variable")
@@ -300,6 +339,9 @@ func shortName(c string) bool {
 
 // alternatives are the other names that a doubtful one may be read as.
 func alternatives(name string) (out []string) {
+	if s := decoded(name); s != name && unreadable(s) == "" {
+		out = append(out, s)
+	}
 	plain := strings.ReplaceAll(name, `\`, "/")
 	if plain != name {
 		out = append(out, plain)

@@ -121,6 +121,11 @@ func (l *line) pass(words []shellWord, in dirs, r redirects, settings []string) 
 
 // apply reads the arguments of a command as the table says.
 func (l *line) apply(c *invocation, p *program, name string, words []shellWord, in dirs) (ok, failed dirs) {
+	if pages(name) && slices.ContainsFunc(words, func(w shellWord) bool { return strings.HasPrefix(w.text, "+") }) {
+		// A command of theirs, which may run a program.
+		c.effect("execute")
+		c.problem("option_runs_program")
+	}
 	runs := p.rule == "run" || p.rule == "shell"
 	a := p.scan(words, runs || p.rule == "script" || p.rule == "foreign")
 	c.effect(p.effects...)
@@ -150,6 +155,9 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		l.operands(c, operands, in, access(p.rule))
 	case "rewrite":
 		l.operands(c, operands, in, write)
+	case "patch":
+		// What it reads says which files it changes.
+		l.operands(c, append(slices.Clone(operands), shellWord{text: "."}), in, write)
 	case "copy", "move", "link", "remote":
 		l.copies(c, p.rule, operands, in, s.target)
 	case "zip":
@@ -202,6 +210,11 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		l.guess(c, operands, in, a)
 	}
 	return in, in
+}
+
+// pages reports pagers and editors that take commands of their own.
+func pages(name string) bool {
+	return slices.Contains([]string{"less", "more", "zless", "man", "view", "vi", "vim", "nvim", "ex", "emacs", "nano"}, name)
 }
 
 // fetching are the subcommands of package managers and build tools that reach the
@@ -283,6 +296,9 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 	case "module":
 		s.inline = true
 		c.effect("execute")
+	case "unseen":
+		c.effect("execute")
+		l.fail("unseen_command")
 	case "option":
 		c.effect("execute")
 		c.problem("option_runs_program")
@@ -341,6 +357,19 @@ func (l *line) copies(c *invocation, rule string, words []shellWord, in dirs, ta
 		}
 	}
 	l.remote(c, rule, sources, in, a)
+	if rule == "link" && len(words) > 1 && !words[len(words)-1].open {
+		l.linked(c, sources, words[len(words)-1].text, in)
+	}
+}
+
+// linked looks up what links would point at: a relative target starts from the
+// folder of the link, which is the name given or is put below it.
+func (l *line) linked(c *invocation, targets []shellWord, link string, in dirs) {
+	for _, w := range targets {
+		if !w.open && !path.IsAbs(w.text) {
+			l.operands(c, []shellWord{{text: path.Join(path.Dir(link), w.text)}, {text: path.Join(link, w.text)}}, in, read)
+		}
+	}
 }
 
 // remote is operands that may be on another machine.
@@ -400,7 +429,7 @@ func (l *line) variables(c *invocation, name string, words []shellWord) {
 		if len(words) > 0 && name != "set" {
 			c.problem("environment")
 		}
-		if name == "hash" && len(words) > 1 {
+		if name == "hash" && len(words) > 1 || name == "set" && slices.ContainsFunc(words, physical) {
 			l.fail("rebinding")
 		}
 	}
@@ -414,7 +443,14 @@ func (l *line) variables(c *invocation, name string, words []shellWord) {
 		if name != "test" && name != "[" && name != "unset" && sensitive(strings.TrimLeft(w.text, "-v")) {
 			c.problem("environment")
 		}
+		l.sets(w.text)
 	}
+}
+
+// physical reports an option of set after which cd takes `..` off the folder and
+// not off its name.
+func physical(w shellWord) bool {
+	return w.text == "physical" || !w.open && strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "P")
 }
 
 // wrapped reads the command that a wrapper runs.
@@ -428,6 +464,7 @@ func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord
 		if sensitive(key) || strings.ContainsAny(key, "$`'\"\\*?[") {
 			c.problem("environment")
 		}
+		l.rebound = l.rebound || key == "HOME" || words[n].open
 		n++
 	}
 	if s.stop || s.operands != "" {

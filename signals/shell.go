@@ -32,12 +32,13 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text = append(text, validText(w.text))
 	}
 	exact, folded := []any{}, []any{}
+	restricted := foldWords(c.words)
 	for _, l := range d.commands {
 		on := slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.exact(c.words) })
 		if on {
 			exact = append(exact, l.name)
 		}
-		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(c.words) }) {
+		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(restricted) }) {
 			folded = append(folded, l.name)
 		}
 	}
