@@ -80,7 +80,8 @@
 //
 // option_writes and redirect_writes are writes and deletions by an option or a
 // redirection of the command and not by what the program is for. A script that a
-// shell is given by name is read, and its commands are listed too.
+// shell is given by name is read, and its commands are listed too; where the line
+// may change it first, the commands are unknown.
 //
 // `any` and `all` of both families have a member for every list of the scope:
 // whether any element may be on it (lists_folded), and whether all are (lists).

@@ -356,3 +356,29 @@ func numbered(n int) (out []string) {
 	}
 	return out
 }
+
+// TestTableOfProgramsSaysWhatIsRead holds every rule and kind of programs.txt to
+// those that are read: a misspelt one would say nothing of what it touches.
+func TestTableOfProgramsSaysWhatIsRead(t *testing.T) {
+	rules := strings.Fields("none read write delete execute copy move link pattern mode script run shell remote url host keys here package patch su opaque foreign rewrite zip unzip guess")
+	kinds := strings.Fields("skip skip2 skip1read read write delete execute target pattern patternfile sed dir code inline module option unseen data cookie replace")
+	effects := strings.Fields("read write delete network execute stop shell")
+	if len(programs()) < 200 {
+		t.Fatalf("only %d programs", len(programs()))
+	}
+	for name, p := range programs() {
+		if !slices.Contains(rules, p.rule) {
+			t.Errorf("%s: no rule %q", name, p.rule)
+		}
+		for _, e := range p.effects {
+			if !slices.Contains(effects, e) {
+				t.Errorf("%s: no effect %q", name, e)
+			}
+		}
+		for o, is := range p.options {
+			if is.value != "" && !slices.Contains(kinds, is.value) || is.effect != "" && !slices.Contains(effects, is.effect) {
+				t.Errorf("%s: %s is %+v", name, o, is)
+			}
+		}
+	}
+}

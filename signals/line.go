@@ -28,6 +28,7 @@ type script struct {
 	// moved: something may change the folder. later: something runs when it is
 	// called for. Both together leave open where that is.
 	moved, later bool
+	scripts      []string // that were read for what they run
 }
 
 // invocation is one command that would run.

@@ -110,6 +110,10 @@ func TestAScriptIsReadForWhatItRuns(t *testing.T) {
 		{"bash -e b.sh", "bash -e b.sh; bash a.sh; ls; rm -r data", ""},
 		{". ./a.sh", ". ./a.sh; ls; rm -r data", ""},
 		{"bash big.sh", "bash big.sh", ""},
+		{"echo x > a.sh; bash a.sh", "", "script_changed"},
+		{"cp b.sh ../w/a.sh && bash link.sh", "", "script_changed"},
+		{"tar xf x.tar; bash a.sh", "", "script_changed"},
+		{"bash a.sh > out", "bash a.sh; ls; rm -r data", ""},
 		{"sh loop.sh", "", "too_deep"},
 	}
 	for _, tt := range tests {

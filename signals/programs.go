@@ -130,6 +130,7 @@ func (p *program) scan(words []shellWord, first bool) (a arguments) {
 		w := words[i]
 		_, dash := p.options["-"]
 		switch {
+		case w.open && !ended && p.idle(w.text):
 		case w.open || ended || !strings.HasPrefix(w.text, "-") || w.text == "-" && !dash:
 			if first {
 				a.operands = words[i:]
@@ -143,6 +144,14 @@ func (p *program) scan(words []shellWord, first bool) (a arguments) {
 		}
 	}
 	return a
+}
+
+// idle reports an open word that is only a pattern behind a long option whose
+// value is of no interest: whatever it matches begins with the option.
+func (p *program) idle(text string) bool {
+	name, value, ok := strings.Cut(text, "=")
+	o, known := p.options[name]
+	return ok && known && o.value == "skip" && !strings.ContainsAny(value, "$`({<>")
 }
 
 // option takes one option word apart and says how many words after it are its

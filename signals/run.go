@@ -202,7 +202,12 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	case "opaque":
 		l.fail("unseen_command")
 		l.guess(c, operands, in, read)
-	case "guess":
+	case "su":
+		if !s.code {
+			// A shell, which reads what it is given, or runs a script.
+			l.fail("code_undetermined")
+		}
+	default:
 		a := read
 		if slices.Contains(p.effects, "write") {
 			a = write
@@ -225,9 +230,9 @@ var fetching = strings.Fields(`add audit bin-add ci clone create dedupe deploy d
 
 // optionSettings are what the options of a command say.
 type optionSettings struct {
-	target, pattern, inline, stop, shell bool
-	replace                              string
-	operands                             access
+	target, pattern, inline, code, stop, shell bool
+	replace                                    string
+	operands                                   access
 }
 
 func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optionSettings) {
@@ -288,6 +293,7 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 		c.problem("changes_directory")
 		l.fail("directory_unknown")
 	case "code":
+		s.code = true
 		c.effect("execute")
 		l.code(c, v, in)
 	case "inline":

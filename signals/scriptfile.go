@@ -1,6 +1,10 @@
 package signals
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // maxScript is the size of the largest script that is read.
 const maxScript = maxLine
@@ -25,5 +29,30 @@ func (l *line) file(c *invocation, w shellWord, in dirs) {
 		c.problem("script_unread")
 		return
 	}
+	l.out.scripts = append(l.out.scripts, place.resolved)
 	l.code(c, shellWord{text: string(text)}, in)
+}
+
+// rewrites reports that a line may change a script that it runs: what was read is
+// not what runs then.
+func (s *script) rewrites() bool {
+	for _, c := range s.commands {
+		for _, t := range c.touches {
+			if t.access == write && slices.ContainsFunc(s.scripts, t.mayBe) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayBe reports that a path may be a file or a folder that it is in. Links are not
+// followed: the same last component is enough.
+func (t touch) mayBe(file string) bool {
+	full := t.declared
+	if !path.IsAbs(full) {
+		full = t.dir + "/" + full
+	}
+	full = path.Clean(full)
+	return t.unknown != "" || path.Base(full) == path.Base(file) || below(full, file)
 }

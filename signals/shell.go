@@ -67,6 +67,9 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 	if c.script.moved && c.script.later {
 		c.script = d.read(ctx, c, w, true)
 	}
+	if c.script.rewrites() {
+		c.script.unknown = append(c.script.unknown, Unknown{Family: Shell, Code: "script_changed"})
+	}
 	return c.script
 }
 
