@@ -10,9 +10,11 @@ import (
 // Hash is "sha256:" and the lower-case hex digest of canonical bytes.
 func Hash(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
-	out := make([]byte, 0, len("sha256:")+2*sha256.Size)
-	return string(hex.AppendEncode(append(out, "sha256:"...), sum[:]))
+	out := make([]byte, 0, len(hashPrefix)+2*sha256.Size)
+	return string(hex.AppendEncode(append(out, hashPrefix...), sum[:]))
 }
+
+const hashPrefix = "sha256:"
 
 // callBytes is what CallHash is taken over, in canonical form:
 //

@@ -57,6 +57,28 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestALineThatIsNotKeptIsToldByItsDigest holds digest and length of every line,
+// kept or not, to those of its text.
+func TestALineThatIsNotKeptIsToldByItsDigest(t *testing.T) {
+	for _, size := range []int{1, MaxSize - 1, MaxSize, MaxSize + 1, MaxSize + 2, MaxSize + 3, MaxSize + 64<<10, 3*MaxSize + 7} {
+		for _, tail := range []string{"", "\r", "\r\r", "y"} {
+			for _, ending := range []string{"", "\n", "\r\n", "\nz"} {
+				text := strings.Repeat("x", size) + tail
+				want := text
+				if !strings.HasPrefix(ending, "\r") {
+					want = strings.TrimSuffix(text, "\r")
+				}
+				for line, err := range Lines(iotest.HalfReader(strings.NewReader(text + ending))) {
+					if line.Digest() != Hash([]byte(want)) || line.Len() != len(want) || (err != nil) != (len(want) > MaxSize) {
+						t.Fatalf("%d bytes, %q, %q: %d bytes, %s, %v; want %d bytes, %s", size, tail, ending, line.Len(), line.Digest(), err, len(want), Hash([]byte(want)))
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
 func TestLinesStopAtAReadError(t *testing.T) {
 	broken := errors.New("broken")
 	r := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken))

@@ -67,8 +67,8 @@ func decide(c *cli.Context, env *Env) error {
 }
 
 // dryRun decides each action on its own, from the contract's start state.
-func dryRun(b *bundle.Bundle, now int64, w signals.World) func(context.Context, engine.Action, []byte, error) (*answer, error) {
-	return func(ctx context.Context, a engine.Action, _ []byte, err error) (*answer, error) {
+func dryRun(b *bundle.Bundle, now int64, w signals.World) func(context.Context, engine.Action, action.Line, error) (*answer, error) {
+	return func(ctx context.Context, a engine.Action, _ action.Line, err error) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -99,10 +99,10 @@ func decideOn(c *cli.Context, env *Env, name string) error {
 				return usagef("put it in force with `conjunct state activate`", "the state has another bundle in force (%s)", p.Bundle().Bundle().Digest)
 			}
 		}
-		run := &decider{show: answerPrinter(env, c.String("format")), decide: func(ctx context.Context, a engine.Action, text []byte, err error) (*answer, error) {
+		run := &decider{show: answerPrinter(env, c.String("format")), decide: func(ctx context.Context, a engine.Action, line action.Line, err error) (*answer, error) {
 			var bad *action.Error
 			if errors.As(err, &bad) {
-				return nil, errors.Join(err, p.Refuse(text, bad))
+				return nil, errors.Join(err, p.Refuse(line, bad))
 			}
 			if err != nil {
 				return nil, err
@@ -122,7 +122,7 @@ func decideOn(c *cli.Context, env *Env, name string) error {
 type decider struct {
 	explain bool
 	// decide answers an action, or takes note of what was none.
-	decide func(ctx context.Context, a engine.Action, text []byte, err error) (*answer, error)
+	decide func(ctx context.Context, a engine.Action, line action.Line, err error) (*answer, error)
 	show   func(*answer) error
 	shown  int
 }
@@ -156,8 +156,9 @@ func (r *decider) all(ctx context.Context, in *input, complain func(error)) (cod
 	for line, err := range docs {
 		some = true
 		var outcome engine.Outcome
-		if err == nil {
-			outcome, err = r.one(ctx, line.Text)
+		var bad *action.Error
+		if err == nil || errors.As(err, &bad) {
+			outcome, err = r.one(ctx, line, err)
 		}
 		switch {
 		case err == nil:
@@ -175,9 +176,13 @@ func (r *decider) all(ctx context.Context, in *input, complain func(error)) (cod
 	return code, nil
 }
 
-func (r *decider) one(ctx context.Context, doc []byte) (engine.Outcome, error) {
-	a, err := action.Decode(doc)
-	out, err := r.decide(ctx, a, doc, err)
+// one decides a document; err is why there is none to decode.
+func (r *decider) one(ctx context.Context, line action.Line, err error) (engine.Outcome, error) {
+	var a engine.Action
+	if err == nil {
+		a, err = action.Decode(line.Text)
+	}
+	out, err := r.decide(ctx, a, line, err)
 	if err != nil {
 		return engine.Block, err
 	}

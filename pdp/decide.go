@@ -272,8 +272,8 @@ func (p *PDP) Apply(_ context.Context, e engine.Event) (engine.Record, error) {
 
 // Refuse journals input that was no action: its digest, length and place. It
 // never runs.
-func (p *PDP) Refuse(input []byte, bad *action.Error) error {
-	body, err := action.CanonicalValue(map[string]any{"digest": action.Hash(input), "length": float64(len(input)), "pointer": bad.Pointer, "line": float64(bad.Line)})
+func (p *PDP) Refuse(input action.Line, bad *action.Error) error {
+	body, err := action.CanonicalValue(map[string]any{"digest": input.Digest(), "length": float64(input.Len()), "pointer": bad.Pointer, "line": float64(bad.Line)})
 	if err != nil {
 		return err
 	}

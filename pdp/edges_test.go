@@ -74,7 +74,7 @@ func TestAClockThatIsWrong(t *testing.T) {
 			t.Log(d.Outcome, err)
 			_, err = p.Apply(context.Background(), engine.Event{Op: engine.OpFailure, TraceID: "t", CallID: "c1", By: engine.Identity{Name: "op", Role: "operator"}})
 			t.Log(err)
-			if err := p.Refuse([]byte("x"), &action.Error{Pointer: "/x", Line: 1}); err != nil {
+			if err := p.Refuse(action.Line{Text: []byte("x")}, &action.Error{Pointer: "/x", Line: 1}); err != nil {
 				t.Log(err)
 			}
 			if err := reopens(t, dir, p); err != nil {
@@ -213,7 +213,7 @@ func TestRefusedInputIsJournalled(t *testing.T) {
 	if !errors.As(err, &bad) {
 		t.Fatal(err)
 	}
-	if err := p.Refuse(input, bad); err != nil {
+	if err := p.Refuse(action.Line{Text: input}, bad); err != nil {
 		t.Fatal(err)
 	}
 	all := entries(t, dir)

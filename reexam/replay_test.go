@@ -109,7 +109,7 @@ func storyOf(t testing.TB, b *bundle.Bundle) (dir string) {
 	if err := p.Result(ctx, "t", "c2", engine.ResultEvent{Status: engine.ResultOK, Recoverable: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Refuse([]byte("{"), &action.Error{Line: 1}); err != nil {
+	if err := p.Refuse(action.Line{Text: []byte("{")}, &action.Error{Line: 1}); err != nil {
 		t.Fatal(err)
 	}
 	decide("u", "c1", "deprovision_account", `{"account":"acme\\jdoe"}`)
