@@ -32,7 +32,7 @@ type SecondLook struct {
 func (f *fold) reexamine() {
 	r, path := f.e.Reexamine, f.path()
 	look := &SecondLook{Reexamination: r, Effect: FlaggedRead, Ran: path.Runs > 0, Was: path.Authority, Now: path.Authority}
-	f.rec.Source, f.rec.Second = "reexamination", look
+	f.rec.Second = look
 	before := *f.state()
 	f.rec.StateBefore = path.describe(before.Rejection)
 	if r.Read {

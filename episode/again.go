@@ -10,7 +10,8 @@ import (
 // as missing.
 func Again(v engine.View, r engine.Reexamination) engine.Event {
 	path := v.Path(r.Path.Trace, r.Path.Call)
-	e := engine.Event{Op: engine.OpReexamine, Time: v.Clock(), TraceID: r.Path.Trace, Call: r.Path.Call, CallID: r.CallID, Agent: path.Agent, Reexamine: r}
+	e := engine.Event{Op: engine.OpReexamine, Time: v.Clock(), TraceID: r.Path.Trace, Call: r.Path.Call, CallID: r.CallID, Agent: path.Agent, Reexamine: r,
+		By: engine.Identity{Name: "reexamination"}}
 	if r.Read {
 		return e
 	}

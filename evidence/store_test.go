@@ -1,12 +1,16 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -565,4 +569,121 @@ func TestWritersTakeTurns(t *testing.T) {
 	if got := s.Snapshot().Clock(); got != writers*each {
 		t.Errorf("clock = %d, want %d", got, writers*each)
 	}
+}
+
+// TestHowCallsAreRelatedIsReadAsItWasWritten writes what says how calls are
+// related at random, over batches and within them, and reads it back beside
+// plain lists.
+func TestHowCallsAreRelatedIsReadAsItWasWritten(t *testing.T) {
+	names := []string{"", "a", "b", "a\x00b", `"a"`, "a\x00"}
+	rapid.Check(t, func(t *rapid.T) {
+		name := func(label string) string { return rapid.SampledFrom(names).Draw(t, label) }
+		store := New()
+		holders := map[string]map[engine.PathKey]bool{}
+		results := map[engine.PathKey][]engine.ResultWrite{}
+		suspect := map[[2]string]engine.Suspicion{}
+		refused := map[[2]string]uint64{}
+		batch := store.Begin()
+		for seq := range uint64(rapid.IntRange(1, 40).Draw(t, "events")) {
+			seq++
+			var w engine.Writes
+			key := engine.PathKey{Trace: name("trace"), Call: name("call")}
+			value := name("value")
+			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0:
+				w.Holders = []engine.HolderWrite{{Value: value, Key: key}}
+				if holders[value] == nil {
+					holders[value] = map[engine.PathKey]bool{}
+				}
+				holders[value][key] = true
+			case 1:
+				r := engine.ResultWrite{Key: key, Seq: seq, Values: []string{value, "x"}}
+				w.Results = []engine.ResultWrite{r}
+				results[key] = append(results[key], r)
+			case 2:
+				s := engine.Suspicion{Item: engine.Item{Kind: "k", Value: value}, Trace: key.Trace, Seq: seq}
+				w.Suspicions = []engine.SuspicionWrite{{Suspicion: s}}
+				suspect[[2]string{key.Trace, value}] = s
+			case 3:
+				if s, ok := suspect[[2]string{key.Trace, value}]; ok {
+					w.Suspicions = []engine.SuspicionWrite{{Suspicion: s, Cleared: true}}
+					delete(suspect, [2]string{key.Trace, value})
+				}
+			default:
+				w.Refusals = []engine.RefusalWrite{{Trace: key.Trace, Same: value, Seq: seq}}
+				refused[[2]string{key.Trace, value}] = seq
+			}
+			if err := batch.Apply(w); err != nil {
+				t.Fatal(err)
+			}
+			if rapid.Bool().Draw(t, "commit") {
+				if err := batch.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				batch = store.Begin()
+			}
+		}
+		defer batch.Abort()
+		v := batch.View()
+		of := func(match func(engine.Suspicion) bool) (n int) {
+			for _, s := range suspect {
+				if match(s) {
+					n++
+				}
+			}
+			return n
+		}
+		if got := v.AllSuspicions(); len(got) != len(suspect) || v.Suspected() != (len(suspect) > 0) {
+			t.Fatalf("%d suspicions, want %d", len(got), len(suspect))
+		}
+		for _, a := range names {
+			if got, want := len(v.Suspicions(a)), of(func(s engine.Suspicion) bool { return s.Trace == a }); got != want {
+				t.Fatalf("%d suspicions in %q, want %d", got, a, want)
+			}
+			if got, want := len(v.SuspicionsOf(a)), of(func(s engine.Suspicion) bool { return s.Value == a }); got != want {
+				t.Fatalf("%d suspicions of %q, want %d", got, a, want)
+			}
+			if got := v.Holders(a, ""); len(got) != len(holders[a]) {
+				t.Fatalf("%v hold %q, want %v", got, a, holders[a])
+			}
+			for _, b := range names {
+				if got, ok := v.Suspicion(a, b); got != suspect[[2]string{a, b}] || ok != (got.Seq != 0) {
+					t.Fatalf("suspicion of %q in %q: %+v, %v", b, a, got, ok)
+				}
+				if got := v.Refused(a, b); got != refused[[2]string{a, b}] {
+					t.Fatalf("refused %q in %q: %d", b, a, got)
+				}
+				if a != "" { // no trace has an empty name; it asks for all
+					for _, k := range v.Holders(b, a) {
+						if k.Trace != a || !holders[b][k] {
+							t.Fatalf("%v holds %q in %q", k, b, a)
+						}
+					}
+				}
+				want := map[string]engine.Producer{}
+				var values []string
+				for key, list := range results {
+					for _, r := range list {
+						if key == (engine.PathKey{Trace: a, Call: b}) {
+							values = append(values, r.Values...)
+						}
+						if key.Trace == a && slices.Contains(r.Values, b) {
+							p := want[key.Call]
+							want[key.Call] = engine.Producer{Call: key.Call, First: cmp.Or(p.First, r.Seq), Last: r.Seq}
+						}
+					}
+				}
+				got := map[string]engine.Producer{}
+				for _, p := range v.Producers(a, b) {
+					got[p.Call] = p
+				}
+				if !maps.Equal(got, want) {
+					t.Fatalf("%q in %q came from %v, want %v", b, a, got, want)
+				}
+				if r := v.Results(a, b); !slices.Equal(r, values) {
+					t.Fatalf("results of %q %q: %v, want %v", a, b, r, values)
+				}
+			}
+		}
+	})
 }

@@ -26,6 +26,14 @@ func TestBodiesAreCanonical(t *testing.T) {
 		{Op: engine.OpChange, TraceID: "t", By: person, Pins: map[string]string{"context": "v\u0001"}},
 		{Op: engine.OpReview, TraceID: "t", By: person, Review: engine.ReviewEvent{Outcome: engine.Approve, Note: "<&>", Gates: []string{"a", "b"}}},
 		{Op: engine.OpEngage, TraceID: "t", By: person, Engage: engine.Engagement{Component: "c", Task: "t"}},
+		{Op: engine.OpClear, TraceID: "t", By: person, Answer: engine.Answer{Item: engine.Item{Kind: "k", Value: "\u2028\""}, Note: "n"}},
+		{Op: engine.OpCompensate, TraceID: "t", By: person, Answer: engine.Answer{With: "c9", Signature: "s"}},
+		{Op: engine.OpResult, TraceID: "t", By: person, Result: engine.ResultEvent{Status: engine.ResultOK, Latency: new(0.1), Cost: new(1e21), Produced: []string{"\u00e9"}, Incident: "other"}},
+		{Op: engine.OpReexamine, TraceID: "t", Call: "sha256:x", CallID: "c\\", Reexamine: engine.Reexamination{Rejection: 7, Read: true, Origin: true,
+			CallID: "c\\", Items: []engine.Item{{Kind: "target_entity", Value: "\u00e9\u2028"}, {Kind: "entity", Value: "\""}}}},
+		{Op: engine.OpReexamine, TraceID: "t", Call: "sha256:x", Reexamine: engine.Reexamination{Rejection: 7, CallID: "c1"},
+			Attempt: engine.Attempt{Action: engine.Action{TraceID: "t", Tool: "read_ticket", Arguments: map[string]any{"ticket": "\u2028"}}}},
+		{Op: engine.OpReexamine, TraceID: "t", Call: "sha256:x", Attempt: engine.Attempt{Missing: true}},
 	}
 	for _, doc := range []string{
 		`{"trace_id":"t","call_id":"c1","tool":"read_ticket","arguments":{"ticket":"\u00e9\u2028\\\""}}`,
@@ -42,6 +50,9 @@ func TestBodiesAreCanonical(t *testing.T) {
 	}
 	for _, e := range events {
 		rec, _ := engine.Step(context.Background(), b, evidence.New().Snapshot(), e)
+		if e.Op == engine.OpReview {
+			rec.RetryOf, rec.Due = 3, []engine.Reexamination{{}, {}}
+		}
 		got, err := reexam.Body(e, rec, b, reexam.Versions{Engine: "e", OPA: "o", CEL: "c"}, nil)
 		if err != nil {
 			t.Fatal(err)
