@@ -9,21 +9,47 @@ import (
 
 // forgetful shows what holds now and nothing that an earlier decision left
 // behind: settings, pins, evidence that is valid for them and whether a failure
-// is open; no request, approval, rejection, spent retry, release or counter.
-type forgetful struct{ engine.View }
+// is open; no request, approval, rejection, spent retry, release, suspicion or
+// counter. The view is no embedded one: what else a view may tell has to be
+// thought of here.
+type forgetful struct{ now engine.View }
+
+var _ engine.View = forgetful{}
+
+func (f forgetful) Clock() int64 { return f.now.Clock() }
+
+func (f forgetful) Setting(trace, name string) (any, bool) { return f.now.Setting(trace, name) }
+
+func (f forgetful) Evidence(trace, call, name string) (engine.Evidence, bool) {
+	return f.now.Evidence(trace, call, name)
+}
+
+func (f forgetful) Trace(id string) engine.Trace {
+	t := f.now.Trace(id)
+	return engine.Trace{Pins: t.Pins, ChangedAt: t.ChangedAt}
+}
 
 func (f forgetful) Path(trace, call string) engine.Path {
-	p := f.View.Path(trace, call)
+	p := f.now.Path(trace, call)
 	return engine.Path{Agent: p.Agent, Pins: p.Pins, ChangedAt: p.ChangedAt, Failure: p.Failure}
 }
 
-func (f forgetful) CallHash(string, string) (string, bool) { return "", false }
-
-func (f forgetful) Rejection(string) (engine.Rejection, bool) { return engine.Rejection{}, false }
-
-func (f forgetful) Waiting() []engine.PathKey { return nil }
-
-func (f forgetful) Contributions(string, string) []engine.Contribution { return nil }
+func (forgetful) CallHash(string, string) (string, bool)    { return "", false }
+func (forgetful) Rejection(string) (engine.Rejection, bool) { return engine.Rejection{}, false }
+func (forgetful) Entity(string, engine.Entity) (engine.EntityRecord, bool) {
+	return engine.EntityRecord{}, false
+}
+func (forgetful) Refused(string, string) uint64                      { return 0 }
+func (forgetful) Suspicion(string, string) (engine.Suspicion, bool)  { return engine.Suspicion{}, false }
+func (forgetful) Suspicions(string) []engine.Suspicion               { return nil }
+func (forgetful) SuspicionsOf(string) []engine.Suspicion             { return nil }
+func (forgetful) AllSuspicions() []engine.Suspicion                  { return nil }
+func (forgetful) Suspected() bool                                    { return false }
+func (forgetful) Holders(string, string) []engine.PathKey            { return nil }
+func (forgetful) Producers(string, string) []engine.Producer         { return nil }
+func (forgetful) Results(string, string) []string                    { return nil }
+func (forgetful) Waiting() []engine.PathKey                          { return nil }
+func (forgetful) Contributions(string, string) []engine.Contribution { return nil }
 
 // unmoved shows pins with the values they have and hides that they ever moved:
 // evidence, requests and approvals stay. Rejections are voided as they would be.

@@ -14,64 +14,76 @@ import (
 // like any other, so that the digest covers them and OPA reads them.
 const declaredFile = "conjunct/registry/tools/data.json"
 
-// WithTools is the bundle with more tools in its registry, as a program that
-// holds the tools declares them. The source of a tool that names none is
-// declared. Every check of a bundle applies again: the error is a *LoadError
-// where the tools do not fit the rest of it.
-//
-// A tool that the registry declares already must be declared the same: what a
-// program says of a tool never changes what the bundle says.
-func (b *Bundle) WithTools(tools ...engine.Tool) (*Bundle, error) {
-	declared := map[string]json.RawMessage{}
-	if have, ok := b.files.Content[declaredFile]; ok {
-		if err := json.Unmarshal(have, &declared); err != nil {
-			return nil, fmt.Errorf("bundle %s: %s: %w", b.Path, declaredFile, err)
-		}
+// loadDeclared writes the tools into the files and loads them: every check of a
+// bundle is made of both together.
+func loadDeclared(files Files, tools []engine.Tool) (*Bundle, error) {
+	fail := func(name, format string, args ...any) error {
+		return fmt.Errorf("bundle %s: tool %q %w", files.Path, name, fmt.Errorf(format, args...))
+	}
+	l := newLoader(files)
+	// What cannot be read is told when everything is loaded.
+	l.data()
+	have := l.decoder.registry(l.root.At("conjunct", "registry")).tools
+	declared, err := declaredIn(files)
+	if err != nil {
+		return nil, err
 	}
 	want := map[string]engine.Tool{}
 	for _, t := range tools {
 		if t.Consequence.Source == engine.Undeclared {
 			t.Consequence.Source = engine.Declared
 		}
-		have, known := b.Tool(t.Name)
-		if other, twice := want[t.Name]; twice {
-			have, known = other, true
+		before, known := have[t.Name]
+		if known && !sameTool(before, t) {
+			return nil, fail(t.Name, "is declared twice, and not the same")
 		}
-		if known && !sameTool(have, t) {
-			return nil, fmt.Errorf("bundle %s: tool %q is declared twice, and not the same", b.Path, t.Name)
-		}
-		if want[t.Name] = t; known {
+		have[t.Name], want[t.Name] = t, t
+		if known {
 			continue
 		}
-		text, err := json.Marshal(registryEntry(t))
-		if err != nil {
-			return nil, fmt.Errorf("bundle %s: tool %q: %w", b.Path, t.Name, err)
+		if declared[t.Name], err = json.Marshal(registryEntry(t)); err != nil {
+			return nil, fail(t.Name, "cannot be declared: %w", err)
 		}
-		declared[t.Name] = text
 	}
-	next, err := b.with(declared)
+	if files, err = withDeclared(files, declared); err != nil {
+		return nil, err
+	}
+	b, err := loadFiles(files)
 	if err != nil {
 		return nil, err
 	}
 	for name, t := range want {
-		if have, ok := next.Tool(name); !ok || !sameTool(have, t) {
-			return nil, fmt.Errorf("bundle %s: tool %q: a registry cannot hold everything that is declared of it", b.Path, name)
+		if kept, ok := b.Tool(name); !ok || !sameTool(kept, t) {
+			return nil, fail(name, "says what a registry does not hold")
 		}
 	}
-	return next, nil
+	return b, nil
 }
 
-func (b *Bundle) with(declared map[string]json.RawMessage) (*Bundle, error) {
-	files := Files{Path: b.files.Path, Content: maps.Clone(b.files.Content)}
+// declaredIn reads the tools that a program declared before.
+func declaredIn(files Files) (map[string]json.RawMessage, error) {
+	declared := map[string]json.RawMessage{}
+	if text, ok := files.Content[declaredFile]; ok {
+		if err := json.Unmarshal(text, &declared); err != nil {
+			return nil, fmt.Errorf("bundle %s: %s: %w", files.Path, declaredFile, err)
+		}
+	}
+	return declared, nil
+}
+
+// withDeclared is the files with the declared tools; the same ones where nothing
+// is declared.
+func withDeclared(files Files, declared map[string]json.RawMessage) (Files, error) {
 	if len(declared) == 0 {
-		return b, nil
+		return files, nil
 	}
 	text, err := json.MarshalIndent(declared, "", "  ")
 	if err != nil {
-		return nil, err
+		return files, err
 	}
-	files.Content[declaredFile] = append(text, '\n')
-	return Load(files)
+	out := Files{Path: files.Path, Content: maps.Clone(files.Content)}
+	out.Content[declaredFile] = append(text, '\n')
+	return out, nil
 }
 
 // sameTool reports whether two declarations say the same. Lists are sets.

@@ -21,7 +21,7 @@ func refund() engine.Tool {
 
 func mustTools(t *testing.T, b *Bundle, tools ...engine.Tool) *Bundle {
 	t.Helper()
-	next, err := b.WithTools(tools...)
+	next, err := Load(b.files, tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,17 +90,46 @@ func TestWhatTheBundleDeclaresMayBeDeclaredAgainAndNotOtherwise(t *testing.T) {
 		}
 		milder := tool
 		milder.Cost++
-		if _, err := b.WithTools(milder); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := Load(b.files, milder); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s with another cost: %v", name, err)
 		}
 	}
 	conflicting := refund()
 	conflicting.Consequence.Reversibility = engine.Reversible
-	if _, err := b.WithTools(refund(), conflicting); err == nil {
+	if _, err := Load(b.files, refund(), conflicting); err == nil {
 		t.Error("two declarations of one tool in one call that conflict are taken")
 	}
-	if _, err := mustTools(t, b, refund()).WithTools(conflicting); err == nil {
+	if _, err := Load(mustTools(t, b, refund()).files, conflicting); err == nil {
 		t.Error("a later declaration that conflicts is taken")
+	}
+}
+
+// TestRulesMaySpeakOfToolsThatAProgramDeclares loads a floor and a gate that
+// know the tool: alone the files do not load, since it would be a misspelling.
+func TestRulesMaySpeakOfToolsThatAProgramDeclares(t *testing.T) {
+	files := Files{Path: "shop", Content: maps.Clone(shipped(t, "default").files.Content)}
+	files.Content["conjunct/floors/refunds.rego"] = []byte(`package conjunct.floors
+
+floors contains {"name": "large-refund", "tier": "propose"} if {
+	input.action.tool == "refund"
+	input.action.arguments.amount > 100
+}
+`)
+	files.Content["conjunct/cel/data.yaml"] = []byte("gates:\n  - {name: order, match: {tools: [refund]}, expression: \"args.order != ''\", message: no order}\n")
+	if _, err := Load(files); err == nil {
+		t.Error("rules about a tool that nobody declares load")
+	}
+	b, err := Load(files, refund())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.FloorNames(); !slices.Contains(got, "large-refund") {
+		t.Errorf("floors %v", got)
+	}
+	without := refund()
+	delete(without.Arguments, "amount")
+	if _, err := Load(files, without); err == nil {
+		t.Error("a floor that reads an argument which the declared tool does not take loads")
 	}
 }
 
@@ -123,7 +152,7 @@ func TestDeclarationsThatDoNotFitAreRefused(t *testing.T) {
 	} {
 		tool := refund()
 		change(&tool)
-		next, err := b.WithTools(tool)
+		next, err := Load(b.files, tool)
 		var load *LoadError
 		if err == nil || next != nil || !errors.As(err, &load) {
 			t.Errorf("%s: %v, want a load error", name, err)
@@ -166,7 +195,7 @@ func TestNothingThatIsDeclaredIsSilentlyLost(t *testing.T) {
 		}
 		want := engine.Tool{Name: "x", Consequence: engine.Consequence{Source: engine.Declared}}
 		fill(&want)
-		next, err := b.WithTools(want)
+		next, err := Load(b.files, want)
 		if err != nil {
 			t.Logf("%s: %v", field.Name, err)
 			continue

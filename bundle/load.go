@@ -37,10 +37,26 @@ type loader struct {
 	warnings []Problem
 }
 
-// Load makes a policy of files. The error is a *LoadError with every problem,
-// or says what kept the files from being read.
-func Load(files Files) (*Bundle, error) {
-	l := &loader{files: files, texts: map[string]string{}, actual: map[string]string{}}
+// Load makes a policy of files, with more tools in its registry where a program
+// that holds them declares them. The source of a tool that names none is
+// declared. What a program says of a tool never changes what the files say: a
+// tool that they declare must be declared the same.
+//
+// The error is a *LoadError with every problem, or says what kept the files from
+// being read or the tools from being declared.
+func Load(files Files, tools ...engine.Tool) (*Bundle, error) {
+	if len(tools) == 0 {
+		return loadFiles(files)
+	}
+	return loadDeclared(files, tools)
+}
+
+func newLoader(files Files) *loader {
+	return &loader{files: files, texts: map[string]string{}, actual: map[string]string{}}
+}
+
+func loadFiles(files Files) (*Bundle, error) {
+	l := newLoader(files)
 	l.manifest()
 	l.data()
 	if slices.ContainsFunc(l.Problems, unreadable) {
@@ -64,13 +80,13 @@ func Load(files Files) (*Bundle, error) {
 // unreadable reports whether a data file gave no value at all.
 func unreadable(p Problem) bool { return p.Code == "data_syntax" || p.Code == "data_encoding" }
 
-// Read opens and loads the bundle at a path.
-func Read(name string) (*Bundle, error) {
+// Read opens and loads the bundle at a path, as Load does.
+func Read(name string, tools ...engine.Tool) (*Bundle, error) {
 	files, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return Load(files)
+	return Load(files, tools...)
 }
 
 func (l *loader) fail() error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
@@ -29,7 +30,7 @@ func benchCommand(env *Env) *cli.Command {
 
 Exit code: 0 the comparison holds, 5 it does not.`,
 		Subcommands: []*cli.Command{benchCompareCommand(env), benchSweepCommand(env), benchTracesCommand(env), benchCriticCommand(env),
-			benchNoiseCommand(env), benchCasesCommand(env), benchReportCommand(env)},
+			benchNoiseCommand(env), benchCasesCommand(env), benchSpeedCommand(env), benchReportCommand(env)},
 	}
 }
 
@@ -88,7 +89,7 @@ func runCompare(c *cli.Context, env *Env) (bench.Compare, error) {
 	if err := noArguments(c); err != nil {
 		return bench.Compare{}, err
 	}
-	s, err := readStudy(c, env)
+	s, err := readStudy(c, env, c.Uint64("seed"))
 	if err != nil {
 		return bench.Compare{}, err
 	}
@@ -114,7 +115,7 @@ func compareStudy(c *cli.Context, env *Env, s bench.Study) (bench.Compare, error
 
 // readStudy is the built-in study, with what flags put in its place. Counts are
 // asserted of the study as it is alone.
-func readStudy(c *cli.Context, env *Env) (bench.Study, error) {
+func readStudy(c *cli.Context, env *Env, seed uint64) (bench.Study, error) {
 	b, err := builtIn(bench.FaultBundle)
 	if c.IsSet("bundle") {
 		b, err = readBundle(c.String("bundle"))
@@ -122,7 +123,7 @@ func readStudy(c *cli.Context, env *Env) (bench.Study, error) {
 	if err != nil {
 		return bench.Study{}, err
 	}
-	s, err := bench.FaultStudy(c.Uint64("seed"), b)
+	s, err := bench.FaultStudy(seed, b)
 	if err != nil {
 		return s, err
 	}
@@ -139,10 +140,10 @@ func readStudy(c *cli.Context, env *Env) (bench.Study, error) {
 			return s, err
 		}
 	}
-	if s.Tau, err = readHundredths("tau", c.String("tau")); err != nil {
-		return s, err
+	if c.IsSet("tau") {
+		s.Tau, err = readHundredths("tau", c.String("tau"))
 	}
-	return s, nil
+	return s, err
 }
 
 func readCorpus(env *Env, name string) (bench.Corpus, error) {
@@ -199,6 +200,34 @@ func readHundredths(what, text string) (int, error) {
 		return 0, usagef("write it like 0.45", "%s %q is no whole number of hundredths above 0 and up to 1", what, text)
 	}
 	return n, nil
+}
+
+func benchSpeedCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:  "speed",
+		Usage: "measure how long facts and decisions take on this machine",
+		Flags: append(corpusFlags()[:2], &cli.IntFlag{Name: "rounds", Value: 20, Usage: "how `OFTEN` each case is decided"}, studyFormat()),
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			if n := c.Int("rounds"); n < 1 || n > 100_000 {
+				return usagef("", "--rounds %d is not from 1 to 100,000", n)
+			}
+			s, err := readStudy(c, env, bench.FaultSeed)
+			if err != nil {
+				return err
+			}
+			step, done := progress(env, "cases", len(s.Corpus.Cases))
+			defer done()
+			s.Step = step
+			r, err := bench.RunSpeed(c.Context, s, c.Int("rounds"), time.Now)
+			if err != nil {
+				return err
+			}
+			return printStudy(env, c.String("format"), r)
+		},
+	}
 }
 
 func benchReportCommand(env *Env) *cli.Command {

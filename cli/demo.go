@@ -301,6 +301,8 @@ func (d *demo) next(dir string) {
 		"conjunct review list --state " + dir,
 		"conjunct review show --state " + dir + " blocked-INC-5012/c1",
 		"conjunct review approve --state " + dir + " blocked-INC-5012/c1",
+		"conjunct review acknowledge --state " + dir + " override-INC-4471/c4",
+		"conjunct review list --notify --state " + dir,
 		"conjunct metrics " + dir,
 		"conjunct replay " + dir,
 	} {

@@ -57,15 +57,17 @@ type Agent struct {
 }
 
 // Is reports whether a name is the agent's or its component's, in whatever case
-// and with or without the component's version.
+// and whatever the component's version, or with none.
 func (a Agent) Is(name string) bool {
-	component, _, _ := strings.Cut(a.Component, "@")
-	for _, own := range []string{a.ID, a.Component, component} {
-		if SamePerson(own, name) {
-			return true
-		}
-	}
-	return false
+	return SamePerson(a.ID, name) || sameComponent(a.Component, name)
+}
+
+// sameComponent reports whether two names are one component's: neither a
+// version nor case or space makes another one.
+func sameComponent(a, b string) bool {
+	a, _, _ = strings.Cut(a, "@")
+	b, _, _ = strings.Cut(b, "@")
+	return SamePerson(a, b)
 }
 
 // SamePerson reports whether two names are one person's, whatever the case and

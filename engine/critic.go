@@ -211,8 +211,7 @@ func (j *judgement) simulation() *Finding {
 // interestedIn reports whether a name is the actor's or the critic's, in
 // whatever version.
 func (j *judgement) interestedIn(name string) bool {
-	c := j.in.Action.Critic
-	return j.actor(name) || c != nil && sameComponent(c.Component, name)
+	return j.actor(name) || j.in.Action.Critic.is(name)
 }
 
 // actor reports whether a name is the agent's, its component's or that of the
@@ -225,14 +224,6 @@ func (j *judgement) actor(name string) bool {
 		}
 	}
 	return false
-}
-
-// sameComponent reports whether two names are one component's: neither a
-// version nor case or space makes another one.
-func sameComponent(a, b string) bool {
-	a, _, _ = strings.Cut(a, "@")
-	b, _, _ = strings.Cut(b, "@")
-	return SamePerson(a, b)
 }
 
 // critic passes when a critic that is not the actor gave at least the threshold.

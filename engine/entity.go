@@ -53,7 +53,7 @@ const maxMentions = 256
 // read-only are left out. The keys of an object count as its values do: a tool
 // that takes a table finds names in either.
 func (t *Tool) mentions(arguments map[string]any) []mention {
-	m := mentioned{seen: map[Entity]bool{}}
+	m := mentioned{}
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(t.ReadOnly, name) {
 			m.value(argumentPath(name), arguments[name])
@@ -84,6 +84,9 @@ func (m *mentioned) value(path string, v any) {
 }
 
 func (m *mentioned) add(path string, v any) {
+	if m.seen == nil {
+		m.seen = map[Entity]bool{}
+	}
 	if e, ok := EntityOf(v); ok && !m.seen[e] {
 		m.seen[e] = true
 		m.list = append(m.list, mention{e, path, v})
@@ -185,11 +188,13 @@ func (f *fold) disown(path *Path) {
 	}
 }
 
-// named lists what the call of a path names, whatever its tool. Arguments that
-// never reach the journal are left out: a replay would not know them.
+// named lists what the call of a path names, whatever its tool, in its arguments
+// and in its context. Arguments that never reach the journal are left out: a
+// replay would not know them.
 func (f *fold) named(path *Path) []Entity {
 	var call struct {
 		Arguments map[string]any `json:"arguments"`
+		Context   map[string]any `json:"context"`
 	}
 	if err := json.Unmarshal(path.Canonical, &call); err != nil {
 		return nil // a path that was never proposed names nothing
@@ -198,5 +203,15 @@ func (f *fold) named(path *Path) []Entity {
 		delete(call.Arguments, name)
 	}
 	t, _ := f.policy.Tool(path.Tool)
-	return entities(t.mentions(call.Arguments))
+	out := entities(t.mentions(call.Arguments))
+	m := mentioned{}
+	for _, name := range slices.Sorted(maps.Keys(call.Context)) {
+		m.value(name, call.Context[name])
+	}
+	for _, e := range entities(m.list) {
+		if !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -119,6 +119,10 @@ func TestARejectionTakesBackWhatTheCallHolds(t *testing.T) {
 		"of the same tool":          {of(toolRevoke, "r1", map[string]any{"account": "bob", "other": "seed"})},
 		"of another under a critic": {of(toolDrop, "r1", map[string]any{"list": []any{"bob", map[string]any{"x": "seed"}}})},
 		"of one under none":         {of("merge", "r1", map[string]any{"account": "bob", "seed": map[string]any{"seed": true}})},
+		"in its context": {func(a *Attempt) {
+			of(toolNote, "r1", nil)(a)
+			a.Action.Tool, a.Action.Canonical = "merge", []byte(`{"arguments":{},"context":{"retrieved_context":["kb","seed"],"target_entity":"bob"},"tool":"merge"}`)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := criticLife(t)
@@ -260,5 +264,25 @@ func TestAToolWithoutACriticAllocatesNothingForOne(t *testing.T) {
 	without, with := allocations(nil), allocations(&CriticRule{Threshold: 0.85, Tools: []string{toolDrop}})
 	if with > without {
 		t.Errorf("%v allocations where another tool is under a critic, %v where none is", with, without)
+	}
+}
+
+func TestAReviewerOfAPulledBackCallIsShownWhatIsNew(t *testing.T) {
+	for _, approved := range []bool{false, true} {
+		l := criticLife(t)
+		call := of(toolRevoke, "c1", map[string]any{"account": "bob"})
+		l.want(l.attempt(0, call), Escalate)
+		if approved {
+			l.valid(l.review(1, "ada", Approve, to("c1"), naming(Structure)))
+		}
+		a := proposal()
+		call(&a)
+		l.valid(l.do(Event{Op: OpReexamine, Time: 2, Call: "sha256:c1", By: Identity{Name: "reexamination"}, Attempt: a,
+			Reexamine: Reexamination{Rejection: 1, Path: PathKey{task, "sha256:c1"}}}))
+		if saw := l.state.Paths[PathKey{task, "sha256:c1"}].Request.Saw; !slices.Equal(saw.Novel, []Entity{"text:bob"}) {
+			t.Errorf("approved before: %v: the request shows %v as new, want bob", approved, saw.Novel)
+		}
+		l.valid(l.review(3, "ada", Approve, to("c1"), naming(Structure)))
+		l.want(l.attempt(4, call), Act)
 	}
 }

@@ -36,7 +36,7 @@ func transitions() (out []Transition) {
 // spellings are names under which the agent, its component and the component
 // in the pin may try to pass for somebody else.
 func spellings() []string {
-	return []string{agentID, "Agent", "AGENT", " agent", "agent ", "\tagent\n", planner, "planner", "Planner@3", " PLANNER ", "m1", "M1", "m1 "}
+	return []string{agentID, "Agent", "AGENT", " agent", "agent ", "\tagent\n", planner, "planner", "Planner@3", " PLANNER ", "planner@4", "m1", "M1", "m1 ", "m1@2"}
 }
 
 func TestI1AnAgentDoesNothingToItsOwnTask(t *testing.T) {
@@ -154,7 +154,9 @@ func TestI1AComponentDoesNotEngageItself(t *testing.T) {
 func TestI1ACriticDoesNotReviewWhatItScored(t *testing.T) {
 	l := newLife(t)
 	l.attempt(0, func(a *Attempt) { a.Action.Critic = &Critic{new(1.0), "critic@1"} })
-	l.invalid(l.review(1, "critic@1", Approve), "self_serving")
+	for _, by := range []string{"critic@1", "critic", "Critic@2"} {
+		l.invalid(l.review(1, by, Approve), "self_serving")
+	}
 }
 
 func TestI1ACallOfAnUnknownAgentIsNotApproved(t *testing.T) {

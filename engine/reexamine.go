@@ -53,6 +53,7 @@ func (f *fold) decideAgain(path *Path, before State, look *SecondLook) {
 	p := &in.State.Path
 	p.Released, p.Failure, p.Approval, p.Pulled, p.Request = 0, nil, nil, nil, nil
 	f.recall(&in.Action, &in.State)
+	f.look(&in)
 	d := f.again(&in)
 	f.rec.Decision, f.rec.Reasons = &d, d.Reasons
 	look.Now = granted(&d)

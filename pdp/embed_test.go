@@ -59,7 +59,7 @@ func TestTheProgramOfTheEmbeddingPageDoesWhatThePageShows(t *testing.T) {
 	}
 	// What it left is there: nothing of c2 waits any more, so the approval fails.
 	out, _ = exec.Command(shop, policy, state).CombinedOutput()
-	for _, want := range []string{"c1 look_up_order: order A-17", "c2 refund: block", "waits: c5 refund", "no current review request"} {
+	for _, want := range []string{"c1 look_up_order: order A-17", "c2 refund: block", "waits: c6 refund", "no current review request"} {
 		if !strings.Contains(string(out), want) {
 			t.Fatalf("once more, %q is missing:\n%s", want, out)
 		}

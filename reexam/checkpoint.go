@@ -140,7 +140,7 @@ func (f *Fold) checkpoint(ctx context.Context, e journal.Entry) error {
 		f.Unread++
 		return f.keep(e, engine.Writes{Clock: e.Time})
 	}
-	state, err := WriteState(io.Discard, c.Seq, c.Head, f.bundle, f.Store.Snapshot())
+	state, err := WriteState(io.Discard, c.Seq, c.Head, f.bundle, f.begin().View())
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func Resume(path string, v Versions, walk func(visit func(context.Context, journ
 		f := NewFold(LibraryBeside(path), v)
 		last := startAt(dir, slices.Max(stored))
 		f.start = last
-		err := walk(f.Next)
+		err := f.all(walk)
 		<-last.read
 		var problem *Problem
 		if f.start == nil && !errors.Is(err, errNoStart) && !errors.As(err, &problem) {
@@ -278,5 +278,19 @@ func Resume(path string, v Versions, walk func(visit func(context.Context, journ
 		}
 	}
 	f := NewFold(LibraryBeside(path), v)
-	return f, walk(f.Next)
+	return f, f.all(walk)
+}
+
+// many is how many entries of a whole journal become visible together.
+const many = 64
+
+// all folds everything that walk visits.
+func (f *Fold) all(walk func(visit func(context.Context, journal.Entry) error) error) error {
+	f.together = many
+	defer func() { f.together = 0 }()
+	err := walk(f.Next)
+	if lost := f.flush(); err == nil {
+		err = lost
+	}
+	return err
 }

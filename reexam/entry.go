@@ -56,26 +56,24 @@ func ReadEvent(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 	return episode.ReadEvent(tree["event"], c)
 }
 
+// readAttempt reads what an attempt rests on and passes over what follows from
+// it: that is compared byte by byte once it was decided again.
 func readAttempt(e journal.Entry, c *engine.Contract) (engine.Event, error) {
-	var body attemptBody
-	if err := json.Unmarshal(e.Body, &body); err != nil {
+	body, err := readBody(e.Body)
+	if err != nil {
 		return engine.Event{}, err
 	}
 	a, err := action.Decode(body.Action)
 	if err != nil {
 		return engine.Event{}, err
 	}
-	value, canonical, err := action.ParseEntry(body.Facts)
+	known, err := readFacts(body.Facts)
 	if err != nil {
 		return engine.Event{}, err
 	}
-	known, ok := value.(map[string]any)
-	if !ok {
-		return engine.Event{}, errors.New("facts is not an object")
-	}
 	hash, text, err := FactsHash(known, body.FactsUnknown)
-	if err != nil || string(canonical) != string(body.Facts) {
-		return engine.Event{}, errors.Join(err, errNotCanonical)
+	if err != nil {
+		return engine.Event{}, err
 	}
 	attempt := engine.Attempt{Action: a, Facts: known, FactsUnknown: body.FactsUnknown, FactsHash: hash, FactsText: text, Imposed: body.Decision.Imposed}
 	if len(body.Redacted) > 0 {
@@ -84,6 +82,62 @@ func readAttempt(e journal.Entry, c *engine.Contract) (engine.Event, error) {
 		}
 	}
 	return engine.Event{Op: engine.OpAttempt, Time: e.Time, TraceID: a.TraceID, Call: attempt.Action.CallHash, CallID: a.CallID, Attempt: attempt}, nil
+}
+
+// readBody reads an attempt's body. The decision in it is read as a whole only
+// where it cannot be made again, or where the body is not as it is written.
+func readBody(text []byte) (body attemptBody, err error) {
+	redacted := false
+	ok := members(text, func(key string, value []byte) {
+		switch key {
+		case "action":
+			body.Action = value
+		case "facts":
+			body.Facts = value
+		case "facts_unknown":
+			err = errors.Join(err, readTexts(value, &body.FactsUnknown))
+		case "decision":
+			members(value, func(key string, value []byte) {
+				if key == "imposed" {
+					err = errors.Join(err, readTexts(value, &body.Decision.Imposed))
+				}
+			})
+		case "redacted":
+			redacted = string(value) != "[]"
+		}
+	})
+	if !ok || redacted {
+		body = attemptBody{}
+		return body, json.Unmarshal(text, &body)
+	}
+	return body, err
+}
+
+// readTexts reads a list, most often an empty one.
+func readTexts[T any](text []byte, list *[]T) error {
+	if string(text) == "[]" {
+		*list = []T{}
+		return nil
+	}
+	return json.Unmarshal(text, list)
+}
+
+func readFacts(text []byte) (map[string]any, error) {
+	if string(text) == "{}" {
+		return map[string]any{}, nil
+	}
+	value, canonical, err := action.ParseEntry(text)
+	if err != nil {
+		return nil, err
+	}
+	known, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("facts is not an object")
+	}
+	if string(canonical) != string(text) {
+		return nil, errNotCanonical
+	}
+	return known, nil
 }
 
 // recorded makes an attempt one that follows what the entry records: its

@@ -46,7 +46,11 @@ type Fold struct {
 	versions Versions
 	bundle   *bundle.Bundle
 	scratch  []byte
-	start    *start // a stored state that was not reached yet; nil: none
+	// batch holds what was folded and is not visible yet: pending entries, until
+	// there are as many as are kept together.
+	batch             *evidence.Batch
+	pending, together int
+	start             *start // a stored state that was not reached yet; nil: none
 	// Attempts and Imposed count what was decided again.
 	Attempts, Imposed int
 	// Redacted counts attempts that could be verified and not decided again.
@@ -104,6 +108,9 @@ func (f *Fold) Bundle() *bundle.Bundle { return f.bundle }
 // from those before it.
 func (f *Fold) Next(ctx context.Context, e journal.Entry) error {
 	if err := f.next(ctx, e); err != nil {
+		if lost := f.flush(); lost != nil {
+			return errors.Join(err, lost)
+		}
 		return err
 	}
 	f.Seq, f.Head = e.Seq, e.Hash
@@ -158,8 +165,7 @@ func (f *Fold) again(ctx context.Context, e journal.Entry) error {
 	if err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
-	batch := f.Store.Begin()
-	defer batch.Abort()
+	batch := f.begin()
 	view := batch.View()
 	event := episode.Again(view, f.Due[0])
 	event.Attempt.Imposed = imposed
@@ -171,8 +177,7 @@ func (f *Fold) again(ctx context.Context, e journal.Entry) error {
 }
 
 func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) error {
-	batch := f.Store.Begin()
-	defer batch.Abort()
+	batch := f.begin()
 	view := batch.View()
 	if err := episode.Resolve(&event, view, f.bundle.Contract()); err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
@@ -213,7 +218,7 @@ func (f *Fold) fold(ctx context.Context, batch *evidence.Batch, view *evidence.V
 	if err := batch.Apply(w); err != nil {
 		return err
 	}
-	if err := batch.Commit(); err != nil {
+	if err := f.folded(); err != nil {
 		return err
 	}
 	f.Last = rec
@@ -241,11 +246,18 @@ func (f *Fold) compare(e journal.Entry, event engine.Event, rec engine.Record) e
 // versionsOf reads the versions that an entry names: they are told, not
 // derived, since another version may decide again.
 func (f *Fold) versionsOf(body []byte) Versions {
-	var v struct{ Engine, OPA, CEL string }
-	if err := json.Unmarshal(body, &v); err != nil {
+	var v Versions
+	var err error
+	known := map[string]*string{"engine": &v.Engine, "opa": &v.OPA, "cel": &v.CEL}
+	ok := members(body, func(key string, value []byte) {
+		if to := known[key]; to != nil {
+			err = errors.Join(err, json.Unmarshal(value, to))
+		}
+	})
+	if !ok || err != nil {
 		return f.versions
 	}
-	return Versions{Engine: v.Engine, OPA: v.OPA, CEL: v.CEL}
+	return v
 }
 
 // difference shows where two bodies part.
@@ -316,11 +328,36 @@ func (f *Fold) activate(ctx context.Context, e journal.Entry) error {
 }
 
 func (f *Fold) keep(e journal.Entry, w engine.Writes) error {
-	batch := f.Store.Begin()
-	defer batch.Abort()
 	w.Stamp(e.Seq)
-	if err := batch.Apply(w); err != nil {
+	if err := f.begin().Apply(w); err != nil {
 		return err
 	}
-	return batch.Commit()
+	return f.folded()
+}
+
+// begin is the batch that entries are folded into.
+func (f *Fold) begin() *evidence.Batch {
+	if f.batch == nil {
+		f.batch = f.Store.Begin()
+	}
+	return f.batch
+}
+
+// folded ends an entry: its writes are visible at once, or with those of the next
+// ones.
+func (f *Fold) folded() error {
+	if f.pending++; f.pending < f.together {
+		return nil
+	}
+	return f.flush()
+}
+
+// flush makes everything visible that was folded.
+func (f *Fold) flush() error {
+	if f.batch == nil {
+		return nil
+	}
+	err := f.batch.Commit()
+	f.batch, f.pending = nil, 0
+	return err
 }

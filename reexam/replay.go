@@ -95,6 +95,7 @@ func Holds(path string) bool {
 func Replay(ctx context.Context, path string, o Options) (Report, error) {
 	r := Report{Problems: []Problem{}, Changes: []Change{}}
 	fold := NewFold(LibraryBeside(path), o.Versions)
+	fold.together = many
 	other := &backtest{bundle: o.Against, store: evidence.New()}
 	headSeen := o.Head == ""
 	chain, err := journal.Walk(path, func(e journal.Entry) error {

@@ -75,6 +75,9 @@ type lexer struct {
 	at     int
 	indent int
 	tokens []token
+	// unclosed are the quotes that nothing closes before the end of the line that
+	// stands here: to look again at each would take for ever.
+	unclosed map[byte]int
 	// open says that the text ends inside a comment or a string: it is a part of
 	// something, and what is code in it is not known.
 	open bool
@@ -286,17 +289,27 @@ func (x *lexer) until(start int, quote string, escapes bool) {
 // short takes a string that ends with its line. A quote that nothing closes is
 // punctuation: an apostrophe in a text between tags.
 func (x *lexer) short(rest string) bool {
+	if x.at < x.unclosed[rest[0]] {
+		return false
+	}
+	end := len(rest)
 	for i := 1; i < len(rest); i++ {
+		if rest[i] == '\n' && !x.multiline {
+			end = i
+			break
+		}
 		switch {
 		case rest[i] == '\\':
 			i++
-		case rest[i] == '\n' && !x.multiline:
-			return false
 		case rest[i] == rest[0]:
 			x.emit(stringToken, x.at+i+1)
 			return true
 		}
 	}
+	if x.unclosed == nil {
+		x.unclosed = map[byte]int{}
+	}
+	x.unclosed[rest[0]] = x.at + end
 	return false
 }
 
@@ -353,6 +366,9 @@ func (x *lexer) character(rest string) bool {
 	return true
 }
 
+// maxPattern is the length of the longest regular expression that is taken for one.
+const maxPattern = 1000
+
 // pattern takes a regular expression where a value may begin.
 func (x *lexer) pattern(rest string) bool {
 	if n := len(x.tokens); n > 0 {
@@ -364,7 +380,7 @@ func (x *lexer) pattern(rest string) bool {
 		}
 	}
 	class := false
-	for i := 1; i < len(rest) && rest[i] != '\n'; i++ {
+	for i := 1; i < min(len(rest), maxPattern) && rest[i] != '\n'; i++ {
 		switch {
 		case rest[i] == '\\':
 			i++

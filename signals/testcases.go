@@ -276,58 +276,60 @@ func rustFunctions(ts []token) (fs []function) {
 }
 
 // compareCases says which tests are gone, and which are still there and are run
-// no more.
+// no more. lost is what those that are gone demanded.
 func compareCases(e ecosystem, before, after []token) (changes []change, lost []assertion) {
 	was, now := functions(e, before), functions(e, after)
-	tests := func(fs []function) (n int) {
-		for _, f := range fs {
-			if f.collected {
-				n++
-			}
-		}
-		return n
+	tests := func(fs []function) (list []function) {
+		return slices.DeleteFunc(slices.Clone(fs), func(f function) bool { return !f.collected })
 	}
-	still := func(name string, collected bool, list []function) *function {
-		for i := range list {
-			if list[i].name == name && list[i].collected == collected {
-				return &list[i]
+	oldTests, newTests := tests(was), tests(now)
+	fewer := len(oldTests) - len(newTests)
+	pair := func(alike func(f, g function) bool, each func(f, g function)) {
+		oldTests = slices.DeleteFunc(oldTests, func(f function) bool {
+			at := slices.IndexFunc(newTests, func(g function) bool { return alike(f, g) })
+			if at < 0 {
+				return false
 			}
-		}
-		return nil
-	}
-	fewer := tests(was) - tests(now)
-	left := assertions(e, after)
-	for _, f := range was {
-		if !f.collected {
-			continue
-		}
-		if g := still(f.name, true, now); g != nil {
-			changes = append(changes, emptied(e, f, *g)...)
-			continue
-		}
-		at := slices.IndexFunc(now, func(g function) bool {
-			return !g.collected && (g.name == f.name || still(g.name, false, was) == nil && len(f.body) > 0 && plain(g.body) == plain(f.body))
+			each(f, newTests[at])
+			newTests = slices.Delete(newTests, at, at+1)
+			return true
 		})
+	}
+	pair(func(f, g function) bool { return f.name == g.name && plain(f.body) == plain(g.body) }, func(f, g function) {
+		changes = append(changes, emptied(e, f, g)...)
+	})
+	pair(func(f, g function) bool { return f.name == g.name }, func(f, g function) {
+		changes = append(changes, emptied(e, f, g)...)
+	})
+	helpers := addedHelpers(was, now)
+	left := assertions(e, after)
+	for _, f := range oldTests {
+		demands := assertions(e, f.body)
+		gone, _ := difference(demands, left)
 		switch {
-		case at >= 0:
+		case slices.ContainsFunc(now, func(g function) bool { return !g.collected && g.name == f.name }),
+			slices.ContainsFunc(helpers, func(g function) bool { return len(f.body) > 0 && plain(g.body) == plain(f.body) }):
 			changes = append(changes, change{what: notCollected, name: f.name, certainty: sure})
 		case fewer <= 0: // renamed, or another is there in its place
 			continue
+		case len(demands) > 0 && len(gone) == 0: // moved into another test
+		case len(helpers) > 0:
+			changes = append(changes, change{what: notCollected, name: f.name, certainty: sure})
+			lost = append(lost, demands...)
 		default:
-			demands := assertions(e, f.body)
-			if gone, _ := difference(demands, left); len(demands) > 0 && len(gone) == 0 {
-				break // moved into another test
-			}
-			what := caseRemoved
-			if slices.ContainsFunc(now, func(g function) bool { return !g.collected && still(g.name, false, was) == nil }) {
-				what = notCollected
-			}
-			changes = append(changes, change{what: what, name: f.name, certainty: sure})
+			changes = append(changes, change{what: caseRemoved, name: f.name, certainty: sure})
 			lost = append(lost, demands...)
 		}
 		fewer--
 	}
 	return changes, lost
+}
+
+// addedHelpers is the functions that are no tests and were not there before.
+func addedHelpers(was, now []function) []function {
+	return slices.DeleteFunc(slices.Clone(now), func(g function) bool {
+		return g.collected || slices.ContainsFunc(was, func(f function) bool { return !f.collected && f.name == g.name })
+	})
 }
 
 // emptied says whether a test that is still there does nothing any more, or

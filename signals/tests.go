@@ -42,6 +42,9 @@ const (
 // maxFile is the size of the largest file that an edit is seen in.
 const maxFile = 1 << 20
 
+// maxSource is the size of the largest source text that is compared.
+const maxSource = 1 << 17
+
 // change is one way in which tests demand less, or something else.
 type change struct {
 	what      changeKind
@@ -382,6 +385,10 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	before, after = strings.ReplaceAll(before, "\r\n", "\n"), strings.ReplaceAll(after, "\r\n", "\n")
 	if existed && strings.TrimSpace(before) != "" && strings.TrimSpace(after) == "" {
 		r.add(at, file, e, change{what: contentEmptied, certainty: sure})
+		return
+	}
+	if len(before) > maxSource || len(after) > maxSource {
+		r.miss(at, "too_large")
 		return
 	}
 	if e == ciFiles || e == configFiles {

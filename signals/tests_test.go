@@ -189,6 +189,7 @@ func TestTestsUnknown(t *testing.T) {
 	}{
 		{"file that cannot be read", map[string]any{"path": "a_test.go", "content": "package a\n"}, locked, "[tests: unreadable at /content]"},
 		{"file that is too large", map[string]any{"path": "b_test.go", "content": "package a\n"}, locked, "[tests: unreadable at /content]"},
+		{"content that is too large", map[string]any{"path": "d_test.go", "content": strings.Repeat("x ", maxSource)}, locked, "[tests: too_large at /content]"},
 		{"file that is no text", map[string]any{"path": "c_test.go", "content": "package a\n"}, locked, "[tests: unreadable at /content]"},
 		{"nothing to look at", map[string]any{"path": "a_test.go", "content": "package a\n"}, World{Dir: "/w"}, "[tests: unseen at /content]"},
 		{"no directory", map[string]any{"path": "a_test.go", "content": "package a\n"}, World{Files: memory{}}, "[tests: unreadable at /content]"},

@@ -117,35 +117,8 @@ func frame(title, x, y string) (*plot.Plot, plot.Legend) {
 func (c Lines) plot() (*plot.Plot, plot.Legend, error) {
 	p, legend := frame(c.Title, c.X, c.Y)
 	for i, line := range c.Curves {
-		xy := make(plotter.XYs, len(line.Points))
-		bars := make(plotter.YErrors, len(line.Points))
-		some := false
-		for k, at := range line.Points {
-			xy[k].X, xy[k].Y = at.X, at.Y
-			bars[k].Low, bars[k].High = min(at.Half, at.Y), at.Half
-			some = some || at.Half > 0
-		}
-		l, dots, err := plotter.NewLinePoints(xy)
-		if err != nil {
+		if err := c.curve(p, &legend, i, line); err != nil {
 			return nil, legend, fmt.Errorf("figure: %s: %w", line.Name, err)
-		}
-		l.Color, l.Width, l.Dashes = palette[i%len(palette)], vg.Points(2), dashes[i%len(dashes)]
-		dots.Color, dots.Shape, dots.Radius = l.Color, glyphs[i%len(glyphs)], vg.Points(3)
-		if c.Steps {
-			l.StepStyle = plotter.PreStep
-		}
-		p.Add(l, dots)
-		legend.Add(line.Name, l, dots)
-		if some {
-			e, err := plotter.NewYErrorBars(struct {
-				plotter.XYs
-				plotter.YErrors
-			}{xy, bars})
-			if err != nil {
-				return nil, legend, fmt.Errorf("figure: %s: %w", line.Name, err)
-			}
-			e.Color, e.Width, e.CapWidth = l.Color, vg.Points(1), vg.Points(4)
-			p.Add(e)
 		}
 	}
 	for _, m := range c.Marks {
@@ -160,6 +133,41 @@ func (c Lines) plot() (*plot.Plot, plot.Legend, error) {
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, c.MaxX, 0, c.MaxY
 	p.X.Tick.Marker, p.Y.Tick.Marker = tenths(c.MaxX), tenths(c.MaxY)
 	return p, legend, nil
+}
+
+// curve adds one line with its points and, where there are any, its intervals.
+func (c Lines) curve(p *plot.Plot, legend *plot.Legend, i int, line Line) error {
+	at := struct {
+		plotter.XYs
+		plotter.YErrors
+	}{make(plotter.XYs, len(line.Points)), make(plotter.YErrors, len(line.Points))}
+	some := false
+	for k, point := range line.Points {
+		at.XYs[k].X, at.XYs[k].Y = point.X, point.Y
+		at.YErrors[k].Low, at.YErrors[k].High = min(point.Half, point.Y), point.Half
+		some = some || point.Half > 0
+	}
+	l, dots, err := plotter.NewLinePoints(at.XYs)
+	if err != nil {
+		return err
+	}
+	l.Color, l.Width, l.Dashes = palette[i%len(palette)], vg.Points(2), dashes[i%len(dashes)]
+	dots.Color, dots.Shape, dots.Radius = l.Color, glyphs[i%len(glyphs)], vg.Points(3)
+	if c.Steps {
+		l.StepStyle = plotter.PreStep
+	}
+	p.Add(l, dots)
+	legend.Add(line.Name, l, dots)
+	if !some {
+		return nil
+	}
+	bars, err := plotter.NewYErrorBars(at)
+	if err != nil {
+		return err
+	}
+	bars.Color, bars.Width, bars.CapWidth = l.Color, vg.Points(1), vg.Points(4)
+	p.Add(bars)
+	return nil
 }
 
 // tenths labels an axis from zero at every second tenth of the largest round

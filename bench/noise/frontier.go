@@ -39,8 +39,9 @@ func (k *sketch) add(s Scenario, score linear, half, test []proposal) {
 			note(conjunctionName(need), i, conjunction{need, limit(rate)})
 		}
 	}
+	sums := score.sums(half)
 	for i, share := range loads {
-		note(tunedName, i, score.atLoad(half, share))
+		note(tunedName, i, score.atLoad(sums, share))
 	}
 }
 

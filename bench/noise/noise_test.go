@@ -138,7 +138,7 @@ func TestTunedScoreIsTheBestWeightedSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	missed := func(l linear) float64 {
-		l = l.atLoad(x, 0.1)
+		l = l.atLoad(l.sums(x), 0.1)
 		return share(x, harmful, func(p proposal) bool { return !l.holds(p.scores) })
 	}
 	at := missed(best)
@@ -149,7 +149,7 @@ func TestTunedScoreIsTheBestWeightedSum(t *testing.T) {
 			t.Errorf("without detector %d the score misses %.4f, with it %.4f", k, missed(worse), at)
 		}
 	}
-	if got := load(best.atLoad(x, 0.1), x); math.Abs(got-0.1) > 0.001 {
+	if got := load(best.atLoad(best.sums(x), 0.1), x); math.Abs(got-0.1) > 0.001 {
 		t.Errorf("held %.4f of the sample it was tuned on, want 0.1", got)
 	}
 }

@@ -124,13 +124,19 @@ func group(sample []proposal, harmful bool) *mat.Dense {
 	return mat.NewDense(len(data)/width, width, data)
 }
 
-// atLoad sets the threshold so that a share of the sample is held.
-func (l linear) atLoad(sample []proposal, share float64) linear {
-	sums := make([]float64, len(sample))
-	for i, p := range sample {
-		sums[i] = l.sum(p.scores)
+// sums are the score's sums over a sample, in order.
+func (l linear) sums(sample []proposal) []float64 {
+	out := make([]float64, len(sample))
+	for i := range sample {
+		out[i] = l.sum(sample[i].scores)
 	}
-	slices.Sort(sums)
+	slices.Sort(out)
+	return out
+}
+
+// atLoad sets the threshold so that a share of the sample is held whose sums
+// these are.
+func (l linear) atLoad(sums []float64, share float64) linear {
 	i := len(sums) - int(share*float64(len(sums))+0.5)
 	l.tau = sums[min(max(i, 0), len(sums)-1)]
 	return l

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -30,8 +29,11 @@ func (c Config) Steps() int { return c.Replications * len(Scenarios()) }
 
 // Check reports whether the config gives intervals at all.
 func (c Config) Check() error {
-	if c.Replications < 2 || c.Proposals < 500 {
+	switch {
+	case c.Replications < 2 || c.Proposals < 500:
 		return fmt.Errorf("noise: at least 2 replications of 500 proposals are needed for an interval")
+	case c.Replications > 10_000 || c.Proposals > 1_000_000:
+		return fmt.Errorf("noise: at most 10,000 replications of 1,000,000 proposals are made")
 	}
 	return nil
 }
@@ -186,12 +188,12 @@ func (s Scenario) rules(half []proposal) (map[string]rule, linear, error) {
 	if err != nil {
 		return nil, score, err
 	}
-	at := limit(s.FalsePositive)
+	at, sums := limit(s.FalsePositive), score.sums(half)
 	rules := map[string]rule{vendorName: saturated{weights: [Kinds]int{45, 30, 25}, tau: 60, limit: at}}
 	for need := 1; need <= PerKind; need++ {
 		r := conjunction{need, at}
 		rules[conjunctionName(need)] = r
-		rules[matchedName(need)] = score.atLoad(half, load(r, half))
+		rules[matchedName(need)] = score.atLoad(sums, load(r, half))
 	}
 	return rules, score, nil
 }
@@ -206,14 +208,15 @@ func (s Scenario) measure(r rule, sample []proposal) values {
 			requests = append(requests, request{sample[i].arrives, sample[i].service})
 		}
 	}
-	answers := make([]answer, len(sample))
-	for k, a := range s.Reviewers.serve(requests) {
-		answers[held[k]] = a
-	}
+	answers := s.Reviewers.serve(requests)
 	var t tally
-	for i, p := range sample {
-		_, isHeld := slices.BinarySearch(held, i)
-		t.add(s.Reviewers, p, isHeld, answers[i])
+	for i, next := 0, 0; i < len(sample); i++ {
+		if next < len(held) && held[next] == i {
+			t.add(s.Reviewers, &sample[i], true, answers[next])
+			next++
+		} else {
+			t.add(s.Reviewers, &sample[i], false, answer{})
+		}
 	}
 	return t.values(len(sample))
 }
@@ -224,7 +227,7 @@ type tally struct {
 	delay                                                     float64
 }
 
-func (t *tally) add(r Reviewers, p proposal, held bool, a answer) {
+func (t *tally) add(r Reviewers, p *proposal, held bool, a answer) {
 	runs := !held
 	if held {
 		t.requests++
@@ -249,7 +252,7 @@ func (t *tally) add(r Reviewers, p proposal, held bool, a answer) {
 }
 
 // approved is what a reviewer says who looks at the proposal.
-func (p proposal) approved(r Reviewers) bool {
+func (p *proposal) approved(r Reviewers) bool {
 	if p.harmful {
 		return p.luck < r.Misses
 	}
