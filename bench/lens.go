@@ -70,12 +70,12 @@ func (u unmoved) Path(trace, call string) engine.Path {
 	return p
 }
 
-func (u unmoved) Rejection(call string) (engine.Rejection, bool) {
-	r, ok := u.View.Rejection(call)
+func (u unmoved) Rejection(same string) (engine.Rejection, bool) {
+	r, ok := u.View.Rejection(same)
 	if !ok || !slices.Contains(u.contract.RejectionVoid, engine.BindPins) {
 		return r, ok
 	}
-	for r.Seq <= max(u.View.Trace(r.Trace).ChangedAt, u.View.Path(r.Trace, call).ChangedAt) {
+	for r.Seq <= max(u.View.Trace(r.Trace).ChangedAt, u.View.Path(r.Trace, r.Call).ChangedAt) {
 		if r.Before == nil {
 			return engine.Rejection{}, false
 		}

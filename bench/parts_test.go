@@ -27,13 +27,14 @@ func (a altered) Floors(ctx context.Context, in *engine.Input) []engine.FloorMat
 	return slices.DeleteFunc(slices.Clone(a.Policy.Floors(ctx, in)), func(f engine.FloorMatch) bool { return f.Name == a.floors })
 }
 
-func faultBundle(t testing.TB) *bundle.Bundle {
+// load loads a bundle that ships.
+func load(t testing.TB, name string) *bundle.Bundle {
 	t.Helper()
-	fsys, err := policies.FS(FaultBundle)
+	fsys, err := policies.FS(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := bundle.FromFS(fsys, FaultBundle)
+	files, err := bundle.FromFS(fsys, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func faultBundle(t testing.TB) *bundle.Bundle {
 // says nothing holds up what is harmless. Either way the comparison is worse and
 // says that it does not hold.
 func TestEveryPartIsNeeded(t *testing.T) {
-	b := faultBundle(t)
+	b := load(t, FaultBundle)
 	whole, err := FaultStudy(FaultSeed, b)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // TestSpeed measures with a clock that moves one second a look: each of the two
 // takes one.
 func TestSpeed(t *testing.T) {
-	s, err := FaultStudy(FaultSeed, faultBundle(t))
+	s, err := FaultStudy(FaultSeed, load(t, FaultBundle))
 	if err != nil {
 		t.Fatal(err)
 	}
