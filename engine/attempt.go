@@ -74,9 +74,27 @@ func (f *fold) refusal(path *Path, d *Decision) {
 
 func (f *fold) decide(in Input) Decision {
 	if r := f.e.Attempt.Recorded; r != nil {
-		return *r
+		d := *r
+		d.open = f.openOf(&d)
+		return d
 	}
 	return Decide(f.ctx, f.policy, in)
+}
+
+// openOf finds again which gates only an approval that names them lets pass: a
+// recorded decision does not say.
+func (f *fold) openOf(d *Decision) (open []string) {
+	resolutions := map[string][2]Resolution{Structure: {ByReview, ByReview}, CriticGate: {ByReview, ByReview}}
+	for _, g := range f.policy.Gates(d.Tool) {
+		resolutions[g.Name] = [2]Resolution{g.OnFail, g.OnUnknown}
+	}
+	for _, g := range d.Gates {
+		on, own := resolutions[g.Name]
+		if own && (g.Verdict == Fail && on[0] == ByReview || g.Verdict == Unknown && on[1] == ByReview) {
+			open = append(open, g.Name)
+		}
+	}
+	return open
 }
 
 // reused answers a call id that was proposed with another content before: it

@@ -15,13 +15,12 @@ func Again(v engine.View, r engine.Reexamination) engine.Event {
 	if r.Read {
 		return e
 	}
-	a, err := action.Decode(path.Canonical)
-	if err != nil || path.Redacted {
-		e.Attempt = engine.Attempt{Action: held(r, &path), Missing: true}
-		return e
-	}
-	e.Attempt = engine.Attempt{Action: a, FactsHash: path.FactsHash, FactsText: path.Facts}
+	e.Attempt.FactsHash, e.Attempt.FactsText = path.FactsHash, path.Facts
 	e.Attempt.Facts, e.Attempt.FactsUnknown = ReadFacts(path.Facts)
+	var err error
+	if e.Attempt.Action, err = action.Decode(path.Canonical); err != nil || path.Redacted {
+		e.Attempt.Action, e.Attempt.Missing = held(r, &path), true
+	}
 	return e
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // TestShippedEpisodes folds the episodes in testdata, each with the bundle that
-// its file is named for, and compares labels and transitions with what the file
-// says.
+// its file is named for, and compares labels, transitions and what was looked at
+// again with what the file says.
 func TestShippedEpisodes(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "episodes", "*.jsonl"))
 	if err != nil || len(files) < 4 {
@@ -33,6 +33,7 @@ func TestShippedEpisodes(t *testing.T) {
 			var want struct {
 				ID                  string
 				Labels, Transitions []string
+				Reexamined          []map[string]any
 			}
 			if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
 				t.Fatal(err)
@@ -49,6 +50,13 @@ func TestShippedEpisodes(t *testing.T) {
 				labels, transitions := []string{}, []string{}
 				for i := range r.Labels {
 					labels, transitions = append(labels, r.Labels[i].String()), append(transitions, r.Transitions[i].String())
+				}
+				var looked []map[string]any
+				if text, err := json.Marshal(r.Reexamined); err != nil || json.Unmarshal(text, &looked) != nil {
+					t.Fatal(err)
+				}
+				if len(looked) != len(want.Reexamined) || len(looked) > 0 && !reflect.DeepEqual(looked, want.Reexamined) {
+					t.Errorf("looked again at %v, want %v", looked, want.Reexamined)
 				}
 				if len(want.Labels) == 0 || !reflect.DeepEqual(labels, want.Labels) || !reflect.DeepEqual(transitions, want.Transitions) {
 					t.Errorf("got %v %v, want %v %v", labels, transitions, want.Labels, want.Transitions)
