@@ -22,6 +22,7 @@ func TestDocs(t *testing.T) {
 		{filepath.Join(root, "README.md"), root},
 		{filepath.Join(root, "docs", "tutorial.md"), t.TempDir()},
 		{filepath.Join(root, "docs", "bench.md"), t.TempDir()},
+		{filepath.Join(root, "docs", "coding-agent.md"), t.TempDir()},
 	} {
 		t.Run(filepath.Base(page.file), func(t *testing.T) {
 			text, err := os.ReadFile(page.file)

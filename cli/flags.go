@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 )
 
 func bundleFlag() cli.Flag {
-	return &cli.StringFlag{Name: "bundle", Usage: "the policy: an OPA bundle `DIR` or tarball (default: the built-in default bundle)"}
+	return &cli.StringFlag{Name: "bundle", Usage: "the policy: an OPA bundle `DIR` or tarball, or the name of one that ships: " + strings.Join(policies.Names(), ", ") + " (default: default)"}
 }
 
 func formatFlag(formats ...string) cli.Flag {
@@ -65,6 +66,9 @@ func loadBundle(c *cli.Context) (*bundle.Bundle, error) {
 // readBundle reads a bundle that an argument names. A directory that holds one,
 // or none, is told in one line.
 func readBundle(name string) (*bundle.Bundle, error) {
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) && slices.Contains(policies.Names(), name) {
+		return builtIn(name)
+	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() && !isBundle(name) {
 		if inner := filepath.Join(name, "bundle"); isBundle(inner) {
 			return nil, usagef("did you mean "+inner+"?", "%s is no bundle", name)
