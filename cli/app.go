@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,9 @@ func world() signals.World {
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		w.Home = home
+	} else if me, err := user.Current(); err == nil {
+		// Services are started without HOME.
+		w.Home = me.HomeDir
 	}
 	return w
 }
