@@ -219,10 +219,10 @@ func abbreviates(have, want string) bool {
 
 // star matches text with a pattern in which a star is any text.
 func star(pattern, s string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
+	if !strings.Contains(pattern, "*") {
 		return pattern == s
 	}
+	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
 	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
 		return false

@@ -19,6 +19,7 @@ type glob struct {
 	rest   string // the pattern below base; empty: base itself
 	folded string // rest in the form for restricting
 	tree   bool   // everything below a match belongs to it, for allowing too
+	place  int    // number of start and base among those of all lists
 }
 
 // anchor is where a glob starts.
@@ -38,6 +39,7 @@ type globList struct {
 
 // compileLists compiles the path lists of a scope, by name.
 func compileLists(lists map[string][]string) (out []globList, problems []ScopeProblem) {
+	places := map[baseKey]int{}
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		l := globList{name: name}
 		for i, text := range lists[name] {
@@ -46,6 +48,11 @@ func compileLists(lists map[string][]string) (out []globList, problems []ScopePr
 				problems = append(problems, ScopeProblem{Path: []string{"paths", name, strconv.Itoa(i)}, Message: message, Hint: hint})
 				continue
 			}
+			key := baseKey{start: g.start, base: g.base}
+			if _, known := places[key]; !known {
+				places[key] = len(places)
+			}
+			g.place = places[key]
 			l.globs = append(l.globs, g)
 		}
 		out = append(out, l)
@@ -136,7 +143,7 @@ type matcher struct {
 	tree  *tree
 	roots []root
 	lists []globList
-	bases map[baseKey]baseNames
+	bases []*baseNames // by the place of a glob, once it is known
 }
 
 // root is a directory that a task may work in.
@@ -157,7 +164,14 @@ type baseNames struct {
 }
 
 func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
-	m := &matcher{tree: t, lists: lists, bases: map[baseKey]baseNames{}}
+	m := &matcher{tree: t, lists: lists}
+	places := 0
+	for _, l := range lists {
+		for _, g := range l.globs {
+			places = max(places, g.place+1)
+		}
+	}
+	m.bases = make([]*baseNames, places)
 	for _, name := range scope.Roots {
 		r := root{name: name, place: t.resolve(name, true)}
 		if r.place.unknown == "" && !r.place.exists {
@@ -303,12 +317,11 @@ func leads(pattern, folder string) bool {
 }
 
 // base is where a glob starts in this world.
-func (m *matcher) base(g glob) baseNames {
-	key := baseKey{start: g.start, base: g.base}
-	if b, ok := m.bases[key]; ok {
+func (m *matcher) base(g glob) *baseNames {
+	if b := m.bases[g.place]; b != nil {
 		return b
 	}
-	var b baseNames
+	b := &baseNames{}
 	switch g.start {
 	case anchorTop:
 		b.exact = m.rebased(g.base)
@@ -322,7 +335,7 @@ func (m *matcher) base(g glob) baseNames {
 		}
 	}
 	b.folded = m.folds(append(b.folded, b.exact...))
-	m.bases[key] = b
+	m.bases[g.place] = b
 	return b
 }
 

@@ -26,10 +26,10 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 }
 
 func (d *Detector) commandFact(c *invocation) map[string]any {
-	words, text := []any{}, make([]string, 0, len(c.words))
-	for _, w := range c.words {
-		words = append(words, validText(w.text))
-		text = append(text, validText(w.text))
+	words, text := make([]any, len(c.words)), make([]string, len(c.words))
+	for i, w := range c.words {
+		text[i] = validText(w.text)
+		words[i] = text[i]
 	}
 	exact, folded := []any{}, []any{}
 	restricted := foldWords(c.words)
