@@ -77,6 +77,9 @@ func printReplay(env *Env, format string, r *reexam.Report) error {
 	if r.Torn != "" {
 		fmt.Fprintf(env.Stderr, "conjunct: %s\n", r.Torn)
 	}
+	if r.Due > 0 {
+		fmt.Fprintf(env.Stderr, "conjunct: %d calls are due to be looked at again after the last entry: it was cut short, and opening the state adds them\n", r.Due)
+	}
 	for _, problem := range r.Problems {
 		p.printf("%s entry %d: %s: %s\n", p.paint(red, "FAIL"), problem.Seq, problem.Code, visible(problem.Text))
 	}

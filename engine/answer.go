@@ -1,11 +1,15 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Answer is a reviewer's answer to suspicion or to a pull-back.
 type Answer struct {
 	// Item is what `clear` clears, in normal form; without a kind it is that value
-	// of whatever kind.
+	// of whatever kind, and without a value everything suspect that the event's
+	// call was built on, or made so by being rejected.
 	Item Item
 	// With is the call id, in the same trace, of what compensates.
 	With string
@@ -31,20 +35,29 @@ func (f *fold) clear() {
 	if f.unsigned(f.e.Answer.Signed) {
 		return
 	}
-	found := f.view.SuspicionsOf(f.e.Answer.Item.Value)
-	cleared := 0
-	for _, s := range found {
-		mine := s.Trace == f.e.TraceID || f.contract.Reexamination == scopeWindow
-		if kind := f.e.Answer.Item.Kind; mine && (kind == "" || kind == s.Kind) {
-			f.w.Suspicions = append(f.w.Suspicions, SuspicionWrite{Suspicion: s, Cleared: true})
-			cleared++
-		}
+	for _, s := range f.clearable() {
+		f.w.Suspicions = append(f.w.Suspicions, SuspicionWrite{Suspicion: s, Cleared: true})
 	}
-	if cleared == 0 {
+	if len(f.w.Suspicions) == 0 {
 		f.refuse("not_suspect", fmt.Sprintf("no such item is suspect in trace %q", f.e.TraceID), NewFact("/item/value", f.e.Answer.Item.Value))
 		return
 	}
 	f.reviewer(NoRequest)
+}
+
+// clearable lists the suspicions that the event is about.
+func (f *fold) clearable() (out []Suspicion) {
+	item, path := f.e.Answer.Item, f.path()
+	mine := func(s Suspicion) bool {
+		return (s.Trace == f.e.TraceID || f.contract.Reexamination == scopeWindow) && (item.Kind == "" || item.Kind == s.Kind)
+	}
+	if item.Value != "" {
+		return slices.DeleteFunc(f.view.SuspicionsOf(item.Value), func(s Suspicion) bool { return !mine(s) })
+	}
+	return slices.DeleteFunc(f.view.AllSuspicions(), func(s Suspicion) bool {
+		holds := slices.ContainsFunc(path.Holds, func(i Item) bool { return i.Value == s.Value })
+		return f.e.Call == "" || !mine(s) || s.Call != f.key() && !holds
+	})
 }
 
 // answer is what a reviewer says to a call that ran and was pulled back. Nothing

@@ -273,6 +273,23 @@ func TestClearingIsOfOneItemInOneTrace(t *testing.T) {
 	}
 }
 
+func TestClearingWhatACallWasBuiltOn(t *testing.T) {
+	for call, want := range map[string][]string{theCall: {}, ran: {"gift", "wrong"}, after: {"inc", "wrong"}} {
+		r := reopen(t)
+		r.valid(r.say(5, OpClear, call, "ada"))
+		left := []string{}
+		for _, s := range r.state.AllSuspicions() {
+			left = append(left, s.Value)
+		}
+		if !slices.Equal(left, want) {
+			t.Errorf("after %s was cleared %v is suspect, want %v", call, left, want)
+		}
+		r.invalid(r.say(6, OpClear, call, "ada"), "not_suspect")
+	}
+	r := reopen(t)
+	r.invalid(r.say(5, OpClear, "", "ada"), "not_suspect")
+}
+
 func TestTwoRejectionsGiveNoGhosts(t *testing.T) {
 	r := reopen(t)
 	for _, call := range []string{queued, grant, ran} {

@@ -212,7 +212,7 @@ func readEvent(v any, pointer string, c *engine.Contract) (event, error) {
 // withoutEffect reports fields that would change nothing of the event, and a
 // trace that is missing.
 func (o *object) withoutEffect(e *event, c *engine.Contract) {
-	ofTrace := e.Op == engine.OpAttempt || e.Op == engine.OpSettings || e.Op == engine.OpEngage || e.Op == engine.OpClear
+	ofTrace := e.Op == engine.OpAttempt || e.Op == engine.OpSettings || e.Op == engine.OpEngage
 	switch {
 	case ofTrace && e.CallID != "" && e.Op != engine.OpAttempt:
 		o.fail("call", fmt.Sprintf("%s is about a trace, not about a call", e.Op), "")
@@ -384,24 +384,33 @@ func readAnswer(o *object, e *event, _ *engine.Contract) {
 	a.Note, a.Signed, a.Signature = o.text("note"), o.boolean("signed", false), o.text("signature")
 	switch e.Op {
 	case engine.OpClear:
-		o.require("item")
-		v, _ := o.get("item")
-		item := newObject(v, o.pointer+"/item")
-		item.require("value")
-		a.Item = engine.Item{Kind: item.text("kind"), Value: action.Value(item.text("value"))}
-		item.rest(nil)
-		if item.err == nil && a.Item.Value == "" {
-			item.fail("value", "the value of an item is wanted", "")
-		}
-		if item.err != nil && o.err == nil {
-			o.err = item.err
-		}
+		a.Item = o.item(e.CallID == "")
 	case engine.OpCompensate:
 		o.require("with")
 		if a.With = o.id("with"); a.With == "" {
 			o.fail("with", "the call id of what compensates is wanted", "")
 		}
 	}
+}
+
+// item reads an item, which may be left out where it need not be there.
+func (o *object) item(needed bool) (out engine.Item) {
+	if _, given := o.fields["item"]; !given && !needed {
+		return out
+	}
+	o.require("item")
+	v, _ := o.get("item")
+	item := newObject(v, o.pointer+"/item")
+	item.require("value")
+	out = engine.Item{Kind: item.text("kind"), Value: action.Value(item.text("value"))}
+	item.rest(nil)
+	if item.err == nil && out.Value == "" {
+		item.fail("value", "the value of an item is wanted", "")
+	}
+	if item.err != nil && o.err == nil {
+		o.err = item.err
+	}
+	return out
 }
 
 // Bounds of what a result may say that it found.

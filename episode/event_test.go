@@ -103,6 +103,12 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"signed is text", `{"t":0,"op":"review","outcome":"approve","signed":"yes"}`, "/events/0/signed", "true or false"},
 
 		{"result without status", `{"t":0,"op":"result"}`, "/events/0", "status"},
+		{"a clearing of nothing", `{"t":0,"op":"clear"}`, "/events/0", "item"},
+		{"a clearing of a text", `{"t":0,"op":"clear","item":"x"}`, "/events/0/item", "object"},
+		{"a clearing without a value", `{"t":0,"op":"clear","item":{"kind":"target_entity"}}`, "/events/0/item", "value"},
+		{"a clearing of space", `{"t":0,"op":"clear","item":{"value":" "}}`, "/events/0/item/value", "value of an item"},
+		{"a compensation with nothing", `{"t":0,"op":"compensate"}`, "/events/0", "with"},
+		{"a second look", `{"t":0,"op":"reexamine"}`, "/events/0/op", "no op"},
 		{"a latency below 0", `{"t":0,"op":"result","status":"ok","latency":-0.1}`, "/events/0/latency", "at least 0"},
 		{"an overhead below 0", `{"t":0,"op":"result","status":"ok","overhead":-0.1}`, "/events/0/overhead", "at least 0"},
 		{"a cost in words", `{"t":0,"op":"result","status":"ok","cost":"0.1"}`, "/events/0/cost", "number"},

@@ -45,7 +45,7 @@ func writeAnswer(out map[string]any, op engine.Op, a engine.Answer) {
 	text(out, "note", a.Note)
 	text(out, "signature", a.Signature)
 	text(out, "with", a.With)
-	if op == engine.OpClear {
+	if op == engine.OpClear && a.Item != (engine.Item{}) {
 		item := map[string]any{"value": a.Item.Value}
 		text(item, "kind", a.Item.Kind)
 		out["item"] = item

@@ -58,6 +58,7 @@ func TestAnEventThatWasAppliedCanBeReplayed(t *testing.T) {
 		{"a result by the call's hash", engine.Event{Op: engine.OpFailure, TraceID: "t", Call: "sha256:x", By: operator, Failure: engine.FailureEvent{Active: true}}},
 		{"an engagement with nothing", engine.Event{Op: engine.OpEngage, TraceID: "t", By: operator}},
 		{"a clearing of nothing", engine.Event{Op: engine.OpClear, TraceID: "t", By: operator}},
+		{"a clearing of a call", engine.Event{Op: engine.OpClear, TraceID: "t", CallID: "c1", By: engine.Identity{Name: "x"}}},
 		{"a clearing by an operator", engine.Event{Op: engine.OpClear, TraceID: "t", By: operator, Answer: engine.Answer{Item: engine.Item{Value: "x"}}}},
 		{"a clearing of an odd value", engine.Event{Op: engine.OpClear, TraceID: "t", By: engine.Identity{Name: "x"}, Answer: engine.Answer{Item: engine.Item{Kind: "k", Value: " A\u200b b\n"}, Note: "n"}}},
 		{"a clearing of what is not UTF-8", engine.Event{Op: engine.OpClear, TraceID: "t", By: operator, Answer: engine.Answer{Item: engine.Item{Value: "\xff"}}}},
