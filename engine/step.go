@@ -488,7 +488,13 @@ func (f *fold) state() *State {
 }
 
 func (f *fold) read(a *Action) State {
-	return readState(f.contract, f.view, f.e.TraceID, f.e.Call, a, f.now)
+	s := readState(f.contract, f.view, f.e.TraceID, f.e.Call, a, f.now)
+	if f.contract.Queue == Counted && f.e.Op == OpAttempt {
+		// Only a proposal asks whether the queue has room: a pull-back is queued
+		// whatever the queue holds.
+		s.Queue = waiting(f.contract, f.view, f.key(), f.now)
+	}
+	return s
 }
 
 // same is what a rejection of the event's call binds.

@@ -148,9 +148,6 @@ func readState(c *Contract, v View, trace, call string, a *Action, now int64) St
 		same = call
 	}
 	s.Rejection = standingRejection(c, v, same)
-	if c.Queue == Counted {
-		s.Queue = waiting(c, v, PathKey{trace, call}, now)
-	}
 	s.Counters = counters(c, v, a, now)
 	return s
 }

@@ -53,8 +53,8 @@ func all[T any](c counted, list []T) []T {
 }
 
 // crowd is a state with a number of calls that have nothing to do with each
-// other, half of them in the trace of five that are built on one record and of a
-// sixth that waits and will be rejected.
+// other, half of them in the trace of some that are built on one record and of
+// one more that waits and will be rejected.
 type crowd struct {
 	b     engine.Governance
 	store *evidence.Store
@@ -62,7 +62,7 @@ type crowd struct {
 	seq   uint64
 }
 
-func newCrowd(t testing.TB, b engine.Governance, unrelated int) *crowd {
+func newCrowd(t testing.TB, b engine.Governance, unrelated, related int) *crowd {
 	t.Helper()
 	c := &crowd{b: b, store: evidence.New()}
 	c.batch = c.store.Begin()
@@ -73,7 +73,7 @@ func newCrowd(t testing.TB, b engine.Governance, unrelated int) *crowd {
 		}
 		c.propose(t, trace, fmt.Sprint("u", i), "update_ticket_status", fmt.Sprintf(`{"ticket":"INC-%d","status":"s%d"}`, i, i), fmt.Sprintf(`{"source_record":"rec-%d"}`, i))
 	}
-	for i := range 5 {
+	for i := range related {
 		c.propose(t, "t", fmt.Sprint("r", i), "update_ticket_status", fmt.Sprintf(`{"ticket":"related-%d","status":"closed"}`, i), `{"source_record":"the-record"}`)
 	}
 	c.propose(t, "t", "rejected", "reset_credentials", `{"account":"acme\\jdoe"}`, `{"source_record":"the-record"}`)
@@ -137,20 +137,37 @@ func (c *crowd) reject(t testing.TB) (due, reads int) {
 // that it concerns, whatever else is in the journal.
 func TestReexaminationReadsWhatIsRelated(t *testing.T) {
 	b := load(t, "itsm")
-	due, few := newCrowd(t, b, 10).reject(t)
+	due, few := newCrowd(t, b, 10, 5).reject(t)
 	if due != 5 {
 		t.Fatalf("%d calls are due, want 5", due)
 	}
-	due, many := newCrowd(t, b, 10000).reject(t)
+	due, many := newCrowd(t, b, 10000, 5).reject(t)
 	if due != 5 || many != few {
 		t.Errorf("%d due and %d reads beside 10000 unrelated calls, %d reads beside 10", due, many, few)
+	}
+}
+
+// TestReexaminationGrowsWithWhatIsRelated holds what is read for each related
+// call to be the same however many there are.
+func TestReexaminationGrowsWithWhatIsRelated(t *testing.T) {
+	b := load(t, "itsm")
+	read := map[int]int{}
+	for _, n := range []int{50, 100, 200} {
+		due, reads := newCrowd(t, b, 0, n).reject(t)
+		if due != n {
+			t.Fatalf("%d due, want %d", due, n)
+		}
+		read[n] = reads
+	}
+	if more, twice := read[100]-read[50], read[200]-read[100]; twice != 2*more {
+		t.Errorf("50 more related calls read %d more, 100 more %d", more, twice)
 	}
 }
 
 func BenchmarkReexamination(b *testing.B) {
 	for _, unrelated := range []int{10, 10000} {
 		b.Run(fmt.Sprint(unrelated, "_unrelated"), func(b *testing.B) {
-			c := newCrowd(b, load(b, "itsm"), unrelated)
+			c := newCrowd(b, load(b, "itsm"), unrelated, 5)
 			for b.Loop() {
 				c.reject(b)
 			}

@@ -687,3 +687,30 @@ func TestHowCallsAreRelatedIsReadAsItWasWritten(t *testing.T) {
 		}
 	})
 }
+
+func TestAViewOfManyKeysNotesEachOnce(t *testing.T) {
+	s := New()
+	var w engine.Writes
+	for i := range 3 * searched {
+		w.Calls = append(w.Calls, engine.CallWrite{Trace: "t", ID: fmt.Sprint(i), Hash: fmt.Sprint("h", i)})
+	}
+	apply(t, s, w)
+	v := s.Snapshot()
+	for range 2 {
+		for i := range 4 * searched {
+			if hash, ok := v.CallHash("t", fmt.Sprint(i)); ok != (i < 3*searched) || ok && hash != fmt.Sprint("h", i) {
+				t.Fatalf("call %d: %q, %v", i, hash, ok)
+			}
+		}
+	}
+	if n := v.Reads().Len(); n != 4*searched {
+		t.Errorf("%d keys noted, want %d", n, 4*searched)
+	}
+	if !s.Snapshot().Current(v.Reads()) {
+		t.Error("what was read is not what is there")
+	}
+	apply(t, s, engine.Writes{Calls: []engine.CallWrite{{Trace: "t", ID: fmt.Sprint(4*searched - 1), Hash: "new"}}})
+	if s.Snapshot().Current(v.Reads()) {
+		t.Error("a key that was absent and is there now is not noticed")
+	}
+}

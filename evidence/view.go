@@ -15,6 +15,7 @@ type View struct {
 	version *version
 	batch   *Batch // whose writes show; nil: none
 	reads   Reads
+	at      map[string]int // where a key stands among the reads, once there are many
 	finder
 }
 
@@ -118,17 +119,44 @@ func (f *finder) find(v *version, key string) *record {
 // get reads a value and notes the key. A key is looked up once: a view is of one
 // moment.
 func (v *View) get(key string) (any, bool) {
-	for i := range v.reads.seen {
-		if s := &v.reads.seen[i]; s.key == key {
-			return s.was.given()
-		}
+	if s := v.noted(key); s != nil {
+		return s.was.given()
 	}
 	r := v.find(key)
 	if v.reads.seen == nil {
 		v.reads.seen = make([]seen, 0, 12)
 	}
+	if v.at != nil {
+		v.at[key] = len(v.reads.seen)
+	}
 	v.reads.seen = append(v.reads.seen, seen{key, r})
 	return r.given()
+}
+
+// searched is how many keys are searched one after the other. A decision reads a
+// few; a rejection reads everything that is related.
+const searched = 64
+
+// noted is what was read of a key before; nil for nothing.
+func (v *View) noted(key string) *seen {
+	if len(v.reads.seen) > searched {
+		if v.at == nil {
+			v.at = make(map[string]int, 4*searched)
+			for i := range v.reads.seen {
+				v.at[v.reads.seen[i].key] = i
+			}
+		}
+		if i, ok := v.at[key]; ok {
+			return &v.reads.seen[i]
+		}
+		return nil
+	}
+	for i := range v.reads.seen {
+		if s := &v.reads.seen[i]; s.key == key {
+			return s
+		}
+	}
+	return nil
 }
 
 func (r *record) given() (any, bool) {
