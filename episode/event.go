@@ -33,6 +33,9 @@ func ReadEvent(v any, c *engine.Contract) (engine.Event, error) {
 // Resolve finds the path that an event is about: that of the call it names, or
 // of the contract's default action.
 func Resolve(e *engine.Event, v engine.View, c *engine.Contract) error {
+	if e.Op == engine.OpAttempt && c.DefaultAction == nil {
+		return nil // it names its own path
+	}
 	x := event{Event: *e}
 	err := x.resolve(v, c)
 	*e = x.Event

@@ -442,9 +442,6 @@ func stands(m *made, acting *bundle.Bundle, view *evidence.View, t int64) bool {
 // written is the event as a reader of the journal will have it: whatever could
 // not be read back the same is an error before anything is written.
 func written(e engine.Event, c *engine.Contract) (engine.Event, error) {
-	if e.Op == engine.OpAttempt {
-		return e, nil
-	}
 	if strings.TrimSpace(e.By.Name) == "" {
 		return e, errors.New("pdp: an event needs somebody it comes from")
 	}
@@ -462,9 +459,16 @@ func written(e engine.Event, c *engine.Contract) (engine.Event, error) {
 	return episode.ReadEvent(value, c)
 }
 
-// decide folds an event on a view and notes what it read.
+// decide folds an event on a view and notes what it read. Of an attempt, what was
+// imposed becomes part of the event.
 func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, event *engine.Event) *made {
 	m := &made{bundle: b}
+	if event.Op == engine.OpAttempt {
+		if m.err = episode.Resolve(event, view, b.Contract()); m.err == nil {
+			p.step(ctx, m, view, event)
+		}
+		return m
+	}
 	var e engine.Event
 	if e, m.err = written(*event, b.Contract()); m.err != nil {
 		return m

@@ -106,7 +106,8 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	result := make(chan *made, 1)
 	go func() {
 		defer cancel()
-		result <- p.decide(ctx, b, p.store.Snapshot(), &e)
+		own := e // nobody waits for it after the deadline
+		result <- p.decide(ctx, b, p.store.Snapshot(), &own)
 	}()
 	select {
 	case m := <-result:
