@@ -36,6 +36,11 @@ func (f *fold) clear() {
 		return
 	}
 	for _, s := range f.clearable() {
+		if code := f.ownSuspicion(s); code != "" {
+			f.w.Suspicions = nil
+			f.refuse(code, fmt.Sprintf("%s may not clear what the calls of trace %q made suspect", f.e.By.Name, s.Trace), NewFact("/by", f.e.By.Name))
+			return
+		}
 		f.w.Suspicions = append(f.w.Suspicions, SuspicionWrite{Suspicion: s, Cleared: true})
 	}
 	if len(f.w.Suspicions) == 0 {
@@ -58,6 +63,24 @@ func (f *fold) clearable() (out []Suspicion) {
 		holds := slices.ContainsFunc(path.Holds, func(i Item) bool { return i.Value == s.Value })
 		return f.e.Call == "" || !mine(s) || s.Call != f.key() && !holds
 	})
+}
+
+// ownSuspicion is I1 for what another trace than the event's made suspect: who has
+// a part there does not clear it by way of a trace of somebody else.
+func (f *fold) ownSuspicion(s Suspicion) string {
+	by := f.e.By.Name
+	for _, trace := range []string{s.Trace, s.Call.Trace} {
+		pins := readState(f.contract, f.view, trace, "", nil, f.now).Pins
+		for _, a := range append(slices.Clone(f.view.Trace(trace).Agents), Agent{Component: pins["component"]}) {
+			if a.Is(by) {
+				return "self_serving"
+			}
+		}
+		if pin := f.contract.Author; pin != "" && SamePerson(by, pins[pin]) {
+			return "author_reviews"
+		}
+	}
+	return ""
 }
 
 // answer is what a reviewer says to a call that ran and was pulled back. Nothing

@@ -232,6 +232,17 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
+func TestNobodyClearsWhatTheirOwnTraceMadeSuspect(t *testing.T) {
+	for _, by := range []string{agentID, planner, "planner", "wendy"} {
+		r := reopen(t, func(l *life) { l.contract().Reexamination, l.contract().Window = scopeWindow, 100 })
+		rec := r.say(5, OpClear, "", by, func(e *Event) { e.TraceID, e.Answer.Item.Value = other, "inc" })
+		if _, still := r.state.Suspicion(task, "inc"); rec.Invalid == "" || !still {
+			t.Errorf("%s cleared it by way of another trace: %+v", by, rec)
+		}
+		r.valid(r.say(6, OpClear, "", "ada", func(e *Event) { e.TraceID, e.Answer.Item.Value = other, "inc" }))
+	}
+}
+
 func TestAnUnsignedAnswerWhereSignaturesAreAskedFor(t *testing.T) {
 	r := reopen(t)
 	r.contract().SignedReviews = true
