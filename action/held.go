@@ -27,8 +27,8 @@ func Value(s string) string {
 	return s
 }
 
-// held lists what a call is built on: each item of its context, and every text
-// and number that stands whole in an argument, however deep. It is in the order
+// held lists what a call is built on: each item of its context, and every text,
+// number and key that stands whole in an argument, however deep. It is in the order
 // of the context and then of the arguments' names.
 func held(a *engine.Action) []engine.Held {
 	h := holder{list: make([]engine.Held, 0, 8)}
@@ -95,6 +95,8 @@ func (h *holder) argument(name string, v any) {
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			// A list by name holds what it names.
+			h.add(engine.KindArgument, name, key)
 			h.argument(name, v[key])
 		}
 	}
@@ -162,6 +164,25 @@ func (n *normalizer) object(m map[string]any) map[string]any {
 			}
 			out[key], n.changed = v, true
 		}
+	}
+	var spelt []string // names that are not in their normal form
+	for key := range m {
+		if Normal(key) != key {
+			spelt = append(spelt, key)
+		}
+	}
+	slices.Sort(spelt)
+	for _, key := range spelt {
+		name := Normal(key)
+		// Two names that differ in nothing else stay two.
+		if _, taken := out[name]; taken {
+			continue
+		}
+		if !copied {
+			out, copied = maps.Clone(m), true
+		}
+		out[name], n.changed = out[key], true
+		delete(out, key)
 	}
 	return out
 }

@@ -24,12 +24,13 @@ func TestWhatACallHolds(t *testing.T) {
 		{"nothing", ``, ""},
 		{"context before arguments", `,"context":{"retrieved_context":["KB-12","kb-12"],"source_record":"R","target_entity":"T@X"}`, "target_entity t@x; source_record r; retrieved_context kb-12"},
 		{"empty context", `,"context":{"retrieved_context":["","  "],"source_record":"","target_entity":" "}`, ""},
-		{"arguments, nested", `,"arguments":{"b":{"z":["Deep",{"y":"er"}]},"a":"A B"}`, "argument a b in a; argument deep in b; argument er in b"},
+		{"arguments, nested", `,"arguments":{"b":{"z":["Deep",{"y":"er"}]},"a":"A B"}`, "argument a b in a; argument z in b; argument deep in b; argument y in b; argument er in b"},
 		{"a number is its text, a truth is none", `,"arguments":{"n":12345,"m":-0.50,"t":true,"x":null}`, "argument -0.5 in m; argument 12345 in n"},
 		{"the same in two arguments", `,"arguments":{"a":"v","b":["v","V"]}`, "argument v in a; argument v in b"},
 		{"a long value is its digest", `,"arguments":{"a":"` + long + `"}`, "argument " + Hash([]byte(long)) + " in a"},
 		{"part of a value is no value", `,"arguments":{"a":"write to pat@x.example"}`, "argument write to pat@x.example in a"},
-		{"names of arguments are no values", `,"arguments":{"pat@x.example":{"k":1}}`, "argument 1 in pat@x.example"},
+		{"names in a value are values", `,"arguments":{"accounts":{"ACME\\JDoe":true}}`, "argument acme\\jdoe in accounts"},
+		{"names of arguments are no values", `,"arguments":{"pat@x.example":{"k":1}}`, "argument k in pat@x.example; argument 1 in pat@x.example"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc := `{"trace_id":"t","call_id":"c","tool":"x"` + c.more
@@ -79,6 +80,7 @@ func TestLikeness(t *testing.T) {
 		"order of what was read":    {`"kb-1","kb-2"`, `"kb-2","kb-1"`},
 		"what was read, twice":      {`"kb-1","kb-2"`, `"kb-1","kb-2","KB-1"`},
 		"case of the agent":         {"bot", "Bot"},
+		"case of a name in it":      {`"n":"Lee"`, `"N":"Lee"`},
 		"case in the plan":          {`"a":"B"`, `"a":"b"`},
 		"an invisible character":    {"Lee", "L\u200bee"},
 		"a display name round it":   {`"pat@x.example"`, `"Pat <pat@x.example>"`},
