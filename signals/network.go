@@ -59,6 +59,14 @@ func (h *hosts) value(at string, v any, address bool) {
 		for _, e := range v {
 			h.value(at, e, address)
 		}
+	case map[string]any:
+		if address {
+			h.unknown = append(h.unknown, Unknown{Family: Network, Code: "not_an_address", Where: at})
+		}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			h.text(at, k, false)
+			h.value(at, v[k], false)
+		}
 	default:
 		if address {
 			h.unknown = append(h.unknown, Unknown{Family: Network, Code: "not_an_address", Where: at})

@@ -170,3 +170,16 @@ func TestAFileThatIsSentByName(t *testing.T) {
 		}
 	}
 }
+
+func TestHostsInsideOfValues(t *testing.T) {
+	d, _ := New(Scope{Hosts: map[string][]string{"deny": {"bad.example"}}}, []Family{Network})
+	call := one("", engine.NoKind)
+	for name := range call.Action.Arguments {
+		call.Action.Arguments[name] = map[string]any{"hooks": []any{map[string]any{"url": "https://bad.example/"}}}
+	}
+	facts, unknown := d.Facts(context.Background(), call, World{Dir: "/w", Home: "/home/u"})
+	seen := facts["network"].(map[string]any)["seen"].([]any)
+	if len(seen) != 1 || seen[0].(map[string]any)["host"] != "bad.example" || len(unknown) > 0 {
+		t.Errorf("got %v, unknown %v", seen, unknown)
+	}
+}

@@ -41,8 +41,8 @@ func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 func (l *line) plainly(args []*syntax.Word, in dirs) (out []shellWord) {
 	differs := false
 	for _, a := range args {
-		split := &syntax.Word{Parts: append([]syntax.WordPart(nil), a.Parts...)}
-		differs = differs || syntax.SplitBraces(split) || slices.ContainsFunc(a.Parts, dollarQuoted)
+		_, braces := splitBraces(a)
+		differs = differs || braces || slices.ContainsFunc(a.Parts, dollarQuoted)
 	}
 	if !differs {
 		return nil
@@ -65,15 +65,40 @@ func dollarQuoted(p syntax.WordPart) bool {
 
 // braces is what brace expansion makes of a word.
 func (l *line) braces(w *syntax.Word) []*syntax.Word {
-	split := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
-	if !syntax.SplitBraces(split) {
-		return []*syntax.Word{w}
-	}
-	if countBraces(split) > maxBraces {
+	if manyBraces(w) {
 		l.fail("too_large")
 		return []*syntax.Word{w}
 	}
-	return expand.Braces(split)
+	parts, braces := splitBraces(w)
+	if !braces {
+		return []*syntax.Word{w}
+	}
+	if countBraces(parts) > maxBraces {
+		l.fail("too_large")
+		return []*syntax.Word{w}
+	}
+	return expand.Braces(parts)
+}
+
+// splitBraces is a word with its braces as parts of their own, if it has any.
+func splitBraces(w *syntax.Word) (*syntax.Word, bool) {
+	if manyBraces(w) {
+		return w, true
+	}
+	out := &syntax.Word{Parts: slices.Clone(w.Parts)}
+	return out, syntax.SplitBraces(out)
+}
+
+// manyBraces reports a word with more braces than words may be made of it. To
+// split one takes the parser the square of their number.
+func manyBraces(w *syntax.Word) bool {
+	n := 0
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	return n > maxBraces
 }
 
 // countBraces is how many words a word with braces makes, or more than the limit.
