@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,9 +70,15 @@ func ReadDir(dir string, p Policy) ([]Scenario, []datafile.Problem, error) {
 	var scenarios []Scenario
 	var problems []datafile.Problem
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		ext := strings.ToLower(filepath.Ext(path))
-		if err != nil || d.IsDir() || ext != ".yaml" && ext != ".yml" {
+		if err != nil || d.IsDir() {
 			return err
+		}
+		if problem, ok := passedOver(path, d); ok {
+			problems = append(problems, problem)
+			return nil
+		}
+		if !slices.Contains(endings, strings.ToLower(filepath.Ext(path))) {
+			return nil
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -83,6 +90,25 @@ func ReadDir(dir string, p Policy) ([]Scenario, []datafile.Problem, error) {
 		return nil
 	})
 	return scenarios, problems, err
+}
+
+// endings are those of files that hold scenarios.
+var endings = []string{".yaml", ".yml", ".json"}
+
+// passedOver reports an entry that would silently not count: a link, and a file
+// whose name is nearly that of one that is read.
+func passedOver(path string, d fs.DirEntry) (datafile.Problem, bool) {
+	problem := datafile.Problem{File: path, Code: "scenario_not_read", Hint: "scenarios stand in files that end in .yaml, .yml or .json"}
+	name := strings.ToLower(d.Name())
+	switch {
+	case !d.Type().IsRegular():
+		problem.Message = "links and special files are not followed, so what is behind this one would not run"
+	case !slices.Contains(endings, filepath.Ext(name)) && (strings.Contains(name, ".yam") || strings.Contains(name, ".yml") || strings.Contains(name, ".json")):
+		problem.Message = "this file looks like scenarios and would not run"
+	default:
+		return datafile.Problem{}, false
+	}
+	return problem, true
 }
 
 // Parse reads one file: a scenario, or a list of them.
@@ -97,8 +123,14 @@ func Parse(file string, content []byte, p Policy) ([]Scenario, []datafile.Proble
 		items = n.Items
 	}
 	var out []Scenario
+	rows := map[string]int{}
 	for _, item := range items {
-		out = append(out, r.scenario(item))
+		s := r.scenario(item)
+		if row, twice := rows[s.Name]; twice && s.Name != "" {
+			r.Report(item, "scenario_name", "", "a scenario of this name stands in row %d already", row)
+		}
+		rows[s.Name] = s.Row
+		out = append(out, s)
 	}
 	if len(items) == 0 {
 		r.Report(n, "scenario_empty", "", "the file holds no scenario")
@@ -132,12 +164,26 @@ func (r *reader) scenario(n *datafile.Node) Scenario {
 		"state":  r.state(&s),
 		"expect": r.expect(&s.Expect),
 	}, "name", "action", "expect")
+	if name := n.At("name"); name != nil && name.Value == s.Name && strings.TrimSpace(s.Name) == "" {
+		r.Report(name, "scenario_name", "", "a scenario needs a name")
+	}
 	r.names(n.At("action"), &s)
 	r.ofCall(n.At("state"), &s)
-	if n.At("expect") != nil && s.Expect.Len() == 0 {
+	if e := n.At("expect"); e != nil && s.Expect.Len() == 0 && !r.told(e) {
 		r.Report(n.At("expect"), "scenario_empty", "", "the scenario expects nothing, so it could not fail")
 	}
 	return s
+}
+
+// told reports whether it was said already of a part of what is expected that
+// nothing stands in it.
+func (r *reader) told(expect *datafile.Node) bool {
+	for _, part := range []string{"gates", "reasons"} {
+		if n := expect.At(part); n != nil && n.Kind != datafile.Scalar && len(n.Keys)+len(n.Items) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // names holds the tool and the arguments of an action against the registry. A
@@ -163,6 +209,9 @@ func (r *reader) names(n *datafile.Node, s *Scenario) {
 func (r *reader) now(into *int64) func(*datafile.Node) {
 	return func(n *datafile.Node) {
 		if f, ok := n.Value.(float64); ok {
+			if f != math.Trunc(f) {
+				r.Report(n, "scenario_time", "", "time is in whole seconds")
+			}
 			*into = int64(f)
 			return
 		}
@@ -172,6 +221,9 @@ func (r *reader) now(into *int64) func(*datafile.Node) {
 		if err != nil {
 			r.Report(n, "scenario_time", "write it like 2026-03-02T09:30:00Z", "%q is not a time with a zone", text)
 			return
+		}
+		if t.Nanosecond() != 0 {
+			r.Report(n, "scenario_time", "", "time is in whole seconds")
 		}
 		*into = t.Unix()
 	}
@@ -285,13 +337,19 @@ func (r *reader) evidence(name string, key, n *datafile.Node) engine.Evidence {
 		"expires": r.OptionalWhole("expires", 0, &e.Expires),
 		"pins": func(n *datafile.Node) {
 			e.Pins = map[string]string{}
-			r.Each("pins", func(name string, _, v *datafile.Node) {
+			r.Each("pins", func(name string, key, v *datafile.Node) {
+				if pins := slices.Concat(c.TracePins, c.PathPins); !slices.Contains(pins, name) {
+					r.unknown(key, "pin", name, pins)
+				}
 				var text string
 				r.Text("pin", &text)(v)
 				e.Pins[name] = text
 			})(n)
 		},
 	}, "status")
+	if e.Status == engine.NotApplicable {
+		r.Report(n.At("status"), "data_unknown_value", "", "evidence is pass, fail or unknown")
+	}
 	return e
 }
 
@@ -366,14 +424,14 @@ func (r *reader) expectCause(e *Expectation) func(*datafile.Node) {
 }
 
 func (r *reader) expectGates(e *Expectation) func(*datafile.Node) {
-	return r.Each("gates", func(name string, key, n *datafile.Node) {
+	return r.some("gates", r.Each("gates", func(name string, key, n *datafile.Node) {
 		if !slices.Contains(r.policy.GateNames(), name) {
 			r.unknown(key, "gate", name, r.policy.GateNames())
 		}
 		var v engine.Verdict
 		r.Member("gate "+name, &v)(n)
 		e.gates = append(e.gates, expected{name, v.String(), n.Row})
-	})
+	}))
 }
 
 // expectFloors reads the floors that match; an empty list expects none.
@@ -391,10 +449,23 @@ func (r *reader) expectFloors(e *Expectation) func(*datafile.Node) {
 	}
 }
 
+// some reads what must not be empty: nothing expected is nothing compared.
+func (r *reader) some(what string, read func(*datafile.Node)) func(*datafile.Node) {
+	return func(n *datafile.Node) {
+		if len(n.Keys)+len(n.Items) == 0 && n.Kind != datafile.Scalar {
+			r.Report(n, "scenario_empty", "leave "+what+" out where nothing of them is expected", "%s names nothing, so nothing is compared", what)
+		}
+		read(n)
+	}
+}
+
 func (r *reader) expectReasons(e *Expectation) func(*datafile.Node) {
-	return r.Items("reasons", func(_ int, n *datafile.Node) {
+	return r.some("reasons", r.Items("reasons", func(_ int, n *datafile.Node) {
 		var code string
 		r.Text("a reason", &code)(n)
+		if e.expects(code) {
+			r.Report(n, "data_duplicate_item", "", "reason %s is expected twice", code)
+		}
 		e.reasons = append(e.reasons, expected{"reason", code, n.Row})
-	})
+	}))
 }

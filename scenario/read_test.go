@@ -33,7 +33,7 @@ func TestFormatRefuses(t *testing.T) {
 		{"expect is missing", head, []string{"1:1 data_missing_key"}, `lacks "expect"`},
 		{"expect is empty", head + "expect: {}\n", []string{"3:9 scenario_empty"}, "could not fail"},
 		{"expect is null", head + "expect:\n", []string{"3:8 data_type", "3:8 scenario_empty"}, ""},
-		{"expect of no gates", head + "expect: {gates: {}, reasons: []}\n", []string{"3:9 scenario_empty"}, "could not fail"},
+		{"expect of no gates", head + "expect: {gates: {}, reasons: []}\n", []string{"3:17 scenario_empty", "3:30 scenario_empty"}, "nothing is compared"},
 		{"an unknown key of expect", head + "expect:\n  outcom: allow\n", []string{"4:3 data_unknown_key", "4:3 scenario_empty"}, `did you mean "outcome"?`},
 		{"an outcome misspelt", head + "expect: {outcome: alow}\n", []string{"3:19 data_unknown_value"}, `did you mean "allow"?`},
 		{"a tier misspelt", head + "expect: {tier: propse}\n", []string{"3:16 data_unknown_value"}, `did you mean "propose"?`},
