@@ -118,8 +118,10 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 		case w.open:
 			l.guess(c, []shellWord{w}, in, a)
 		case attached && (strings.HasPrefix(t, "--output") || strings.HasPrefix(t, "--out")):
+			c.problem("option_writes")
 			l.operands(c, []shellWord{{text: value}}, in, write)
 		case (t == "-o" || t == "--output" || t == "--output-directory") && i+1 < len(words):
+			c.problem("option_writes")
 			l.operands(c, words[i+1:i+2], in, write)
 		case strings.HasPrefix(t, "ext::") || strings.HasPrefix(t, "fd::"):
 			c.effect("execute")

@@ -21,6 +21,7 @@ type program struct {
 	assignments bool
 	append      bool
 	privilege   bool
+	whole       bool
 	options     map[string]option
 }
 
@@ -70,6 +71,8 @@ func parseProgram(fields []string) *program {
 			p.append = true
 		case key == "privilege":
 			p.privilege = true
+		case key == "whole":
+			p.whole = true
 		default:
 			panic("signals: programs.txt has no field " + f)
 		}
@@ -158,8 +161,11 @@ func (p *program) idle(text string) bool {
 // values.
 func (p *program) option(a *arguments, w shellWord, rest []shellWord) (used int) {
 	name, value, attached := w.text, "", false
-	if strings.HasPrefix(name, "--") {
+	if strings.HasPrefix(name, "--") || p.whole {
 		name, value, attached = strings.Cut(name, "=")
+	}
+	if p.whole {
+		name = "-" + strings.TrimLeft(name, "-")
 	}
 	if o, ok := p.lookup(name); ok {
 		g := givenOption{option: o, name: name}
@@ -172,7 +178,7 @@ func (p *program) option(a *arguments, w shellWord, rest []shellWord) (used int)
 		a.options = append(a.options, g)
 		return used
 	}
-	if strings.HasPrefix(name, "--") {
+	if strings.HasPrefix(name, "--") || p.whole {
 		a.loose = append(a.loose, w)
 		return 0
 	}

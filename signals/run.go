@@ -140,6 +140,14 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	for _, w := range a.loose {
 		l.guess(c, []shellWord{w}, in, read)
 	}
+	if name == "make" || name == "gmake" {
+		// Its operands may set variables, before all that the file sets.
+		for _, w := range operands {
+			if key, _, ok := strings.Cut(w.text, "="); ok && sensitive(strings.TrimRight(key, ":+?! ")) {
+				c.problem("environment")
+			}
+		}
+	}
 	if s.operands != "" && p.rule != "pattern" {
 		l.operands(c, operands, in, s.operands)
 	}

@@ -1,0 +1,71 @@
+package signals
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conjunct-project/conjunct/engine"
+)
+
+// Programs that build and test are on many a list of what runs unasked, so what
+// their options run or write by themselves has to be told.
+func TestWhatOptionsOfBuildsAndTestsDo(t *testing.T) {
+	for _, c := range []struct{ line, problem, touch string }{
+		{"go test -exec=./evil ./...", "option_runs_program", ""},
+		{"go test -exec ./evil ./...", "option_runs_program", ""},
+		{"go test --exec ./evil ./...", "option_runs_program", ""},
+		{"go build --toolexec=./evil ./...", "option_runs_program", ""},
+		{"go vet -vettool=./evil ./...", "option_runs_program", ""},
+		{"go vet -vettool ./evil ./...", "option_runs_program", ""},
+		{"go test -trace=.git/config ./...", "option_writes", ".git/config write"},
+		{"go test -coverprofile .git/config ./...", "option_writes", ".git/config write"},
+		{"go build -o=.git/hooks/pre-commit .", "option_writes", ".git/hooks/pre-commit write"},
+		{"go build -o .git/hooks/pre-commit .", "option_writes", ".git/hooks/pre-commit write"},
+		{"go test ./... -args -test.outputdir=.git/hooks", "option_writes", ".git/hooks write"},
+		{"go build -ldflags=-extld=./evil .", "option_runs_program", ""},
+		{"go build -gcflags '-o x' .", "option_runs_program", ""},
+		{"gofmt -cpuprofile=.git/config x.go", "option_writes", ".git/config write"},
+		{"cargo build --config 'build.rustc=\"./evil\"'", "option_runs_program", ""},
+		{"cargo build --target-dir .git/hooks", "option_writes", ".git/hooks write"},
+		{"npm test --node-options=--require=./evil.js", "option_runs_program", ""},
+		{"pytest --junitxml=.git/config", "option_writes", ".git/config write"},
+		{"pytest --basetemp .git/hooks", "option_writes", ".git/hooks delete"},
+		{"make test --eval='x:;evil'", "option_runs_program", ""},
+		{"make test -E 'x:;evil'", "option_runs_program", ""},
+		{"make test SHELL=./evil", "environment", ""},
+		{"make MAKEFLAGS=--eval=x test", "environment", ""},
+		{"git diff --output=.git/config", "option_writes", ".git/config write"},
+		{"git log --output .git/config", "option_writes", ".git/config write"},
+	} {
+		d, _ := New(Scope{}, []Family{Path, Shell})
+		facts, _ := d.Facts(context.Background(), one(c.line, engine.CommandKind), World{Dir: "/w", Home: "/home/u"})
+		var problems, touches []string
+		for _, one := range facts["shell"].(map[string]any)["seen"].([]any) {
+			for _, p := range one.(map[string]any)["problems"].([]any) {
+				problems = append(problems, p.(string))
+			}
+		}
+		for _, one := range facts["path"].(map[string]any)["seen"].([]any) {
+			m := one.(map[string]any)
+			touches = append(touches, m["declared"].(string)+" "+m["access"].(string))
+		}
+		if !slices.Contains(problems, c.problem) || c.touch != "" && !slices.Contains(touches, c.touch) {
+			t.Errorf("%s: problems %s, touches %s", c.line, strings.Join(problems, " "), strings.Join(touches, ", "))
+		}
+	}
+}
+
+func TestPlainBuildsAndTestsDoNothingElse(t *testing.T) {
+	for _, line := range []string{"go test ./...", "go test -run=X -count=1 -v ./...", "go test -race ./...", "go build ./...", "gofmt -l .", "cargo test --release -p x", "npm test", "npm run lint -- --fix",
+		"pytest -q -k x tests", "pytest --rootdir=tests tests/unit", "make test -j4 V=1", "git diff --stat", "git log --oneline -5"} {
+		d, _ := New(Scope{}, []Family{Shell})
+		facts, unknown := d.Facts(context.Background(), one(line, engine.CommandKind), World{Dir: "/w", Home: "/home/u"})
+		for _, one := range facts["shell"].(map[string]any)["seen"].([]any) {
+			if p := one.(map[string]any)["problems"].([]any); len(p) > 0 || len(unknown) > 0 {
+				t.Errorf("%s: problems %v, unknown %v", line, p, unknown)
+			}
+		}
+	}
+}
