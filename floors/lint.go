@@ -1,6 +1,7 @@
 package floors
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,6 +71,7 @@ func (l *lint) member(m *member) {
 			}
 		}
 		tools := l.toolsFor(c)
+		l.types(m, c, tools)
 		satisfiable = satisfiable || l.satisfiable(c, tools)
 		l.arguments(m, c, tools)
 	}
@@ -83,8 +85,9 @@ func (l *lint) floor(m *member, rule engine.Rule, tier string) {
 		l.report(rule, "", "a floor needs a name")
 	}
 	var t engine.Tier
-	if err := t.UnmarshalText([]byte(tier)); err != nil {
-		l.report(rule, engine.DidYouMean(tier, []string{"refuse", "propose", "execute_notify"}), "floor %s: %v", m.name, err)
+	if t.UnmarshalText([]byte(tier)) != nil {
+		tiers := []string{"refuse", "propose", "execute_notify"}
+		l.report(rule, cmp.Or(engine.DidYouMean(tier, tiers), "a floor's tier is "+strings.Join(tiers, ", ")), "floor %s: unknown tier %q", m.name, tier)
 	} else if t == engine.Execute {
 		l.report(rule, "", "floor %s pins nothing: every tier is at least as strict as execute", m.name)
 	}
@@ -172,6 +175,62 @@ func contradicts(a *rego.Atom, c engine.Consequence) bool {
 	}
 	v, ok := c.Property(a.Path[1])
 	return ok && holds(a, v) == no
+}
+
+// types reports a constant that is compared with an argument of another type.
+// Rego orders values of different types by their type, so the comparison has one
+// answer whatever the argument is, and the floor would never apply or always. An
+// argument that one of the tools declares of the constant's type is left alone.
+func (l *lint) types(m *member, c *rego.Clause, tools []string) {
+	for _, a := range c.Atoms {
+		if len(a.Path) != 3 || a.Path[0] != "action" || a.Path[1] != "arguments" || a.Op < rego.Eq || a.Op > rego.In {
+			continue
+		}
+		for _, v := range append(slices.Clone(a.Values), onlyValue(a)...) {
+			if declared := l.clash(tools, a.Path[2], v); declared != engine.NoType {
+				l.report(c.Rule, "write the constant as the registry declares the argument",
+					"%s compares argument %q, which is declared %s, with %s", m.name, a.Path[2], declared, constant(v))
+				break
+			}
+		}
+	}
+}
+
+// clash returns the type that the first tool declares the argument of, where no
+// tool declares it of a type that v could be of, and no type otherwise.
+func (l *lint) clash(tools []string, argument string, v any) engine.ArgumentType {
+	first := engine.NoType
+	for _, tool := range tools {
+		a, ok := l.registry[tool].Arguments[argument]
+		if !ok || couldBe(a.Type, v) {
+			return engine.NoType
+		}
+		if first == engine.NoType {
+			first = a.Type
+		}
+	}
+	return first
+}
+
+// couldBe reports whether an argument of the type may equal v. Rules compare with
+// null to ask whether there is a value, so nothing is said of it.
+func couldBe(t engine.ArgumentType, v any) bool {
+	switch v.(type) {
+	case string:
+		return t == engine.StringType || t == engine.AnyType
+	case float64:
+		return t == engine.NumberType || t == engine.IntegerType || t == engine.AnyType
+	case bool:
+		return t == engine.BooleanType || t == engine.AnyType
+	}
+	return true
+}
+
+func constant(v any) string {
+	if text, ok := v.(string); ok {
+		return fmt.Sprintf("the text %q", text)
+	}
+	return fmt.Sprint(v)
 }
 
 // arguments reports an argument that is read although a tool the clause may
