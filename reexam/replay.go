@@ -207,6 +207,9 @@ func change(seq uint64, was, now *engine.Decision) Change {
 		c.Cause = was.Cause
 	}
 	for _, d := range []*engine.Decision{now, was} {
+		if d == was && now.Outcome < was.Outcome {
+			break // a floor that is gone made nothing stricter
+		}
 		for _, f := range d.Floors {
 			applied := func(other *engine.Decision) bool {
 				return slices.ContainsFunc(other.Floors, func(g engine.Floor) bool { return g.Name == f.Name && g.Applied })
