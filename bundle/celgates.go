@@ -97,6 +97,9 @@ func (g *celGate) place(p cel.Problem, files Files) Problem {
 		Message: fmt.Sprintf("gate %s: %s", p.Gate, p.Message), Hint: p.Hint, Warning: p.Warning}
 	n := g.exprs[p.Field]
 	if n == nil {
+		if at := g.node.At(p.Field); at != nil {
+			out.Row, out.Col = at.Row, at.Col
+		}
 		return out
 	}
 	out.Row, out.Col = n.Row, n.Col

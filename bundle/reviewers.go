@@ -1,9 +1,11 @@
 package bundle
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/datafile"
 	"github.com/conjunct-project/conjunct/engine"
@@ -49,7 +51,7 @@ func (d *decoder) reviewers(n *datafile.Node, roles []string) map[string]Reviewe
 			d.Report(n, "data_name", "", "a reviewer needs a name")
 		}
 		if len(roles) > 0 && r.Role != "" && !slices.Contains(roles, r.Role) {
-			d.Report(n, "data_unknown_value", engine.DidYouMean(r.Role, roles), "reviewer %s has the role %q, which the contract does not name", name, r.Role)
+			d.Report(n, "data_unknown_value", cmp.Or(engine.DidYouMean(r.Role, roles), "the contract names "+strings.Join(roles, ", ")), "reviewer %s has the role %q, which the contract does not name", name, r.Role)
 		}
 		out[name] = r
 	})(n.At("reviewers"))

@@ -54,7 +54,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"an unknown field of a plan step", every(`action.plan.steps.all(s, s.tools == "a")`), []string{"a plan step has no"}},
 		{"an unknown key of the scope", every(`action.tool in scope.tool`), []string{"scope has no"}},
 		{"an unknown deeper key of the scope", every(`scope.limits.dayly > 1`), []string{"scope.limits has no", `did you mean "daily"`}},
-		{"arguments of every tool", every(`args.to == "a"`), []string{"not limited to tools", `"email_customer" "transfer"`}},
+		{"arguments of every tool", every(`args.to == "a"`), []string{"not limited to tools", `declare it: email_customer, transfer`}},
 		{"arguments by the long way", every(`action.arguments.to == "a"`), []string{"not limited to tools"}},
 		{"arguments by index", every(`args["to"] == "a"`), []string{"not limited to tools"}},
 		{"arguments by membership", every(`"to" in args`), []string{"not limited to tools"}},

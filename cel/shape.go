@@ -1,9 +1,9 @@
 package cel
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -162,7 +162,7 @@ func limitHint(argument string, schema *Schema) string {
 		return "name the tools it is for"
 	}
 	slices.Sort(tools)
-	return fmt.Sprintf("tools that declare it: %q", tools)
+	return "tools that declare it: " + strings.Join(tools, ", ")
 }
 
 func (s *Schema) argumentsOf(tool string) (map[string]engine.Argument, bool) {

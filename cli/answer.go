@@ -158,7 +158,7 @@ type notification struct {
 func listNotifications(c *cli.Context, env *Env) error {
 	list, err := reexam.Notifications(c.Context, c.String("state"))
 	if err != nil {
-		return usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", c.String("state"), err)
+		return unread(c.String("state"), err)
 	}
 	out := []notification{}
 	for _, n := range list {

@@ -143,7 +143,7 @@ func prepare(commands []*cli.Command) {
 func onUsage(c *cli.Context, err error, _ bool) error {
 	flag, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return usagef("see "+helpFor(c), "%s", err)
+		return usagef("see "+helpFor(c), "%s", strings.Replace(err.Error(), " for flag -", " for flag --", 1))
 	}
 	var names []string
 	for _, f := range c.Command.VisibleFlags() {

@@ -246,6 +246,9 @@ func benchReportCommand(env *Env) *cli.Command {
 }
 
 func writeReport(c *cli.Context, env *Env, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err // before the studies, which take a while
+	}
 	var s studies.Studies
 	b, err := builtIn(bench.FaultBundle)
 	if err != nil {
@@ -346,8 +349,8 @@ func benchNoiseCommand(env *Env) *cli.Command {
 		Usage: "simulate detectors that err and reviewers who are few",
 		Flags: []cli.Flag{
 			seedFlag(d.Seed),
-			&cli.IntFlag{Name: "replications", Value: d.Replications, Usage: "how often each scenario is drawn"},
-			&cli.IntFlag{Name: "proposals", Value: d.Proposals, Usage: "proposals in each half of a replication"},
+			&cli.IntFlag{Name: "replications", Value: d.Replications, Usage: "`N` times each scenario is drawn"},
+			&cli.IntFlag{Name: "proposals", Value: d.Proposals, Usage: "`N` proposals in each half of a replication"},
 			studyFormat(),
 		},
 		Action: func(c *cli.Context) error {

@@ -18,7 +18,7 @@ func benchCasesCommand(env *Env) *cli.Command {
 request of {"raw": TEXT}. Its context becomes the scope of the coding-agent
 bundle, files and links in a temporary tree, or what happened before the call.
 
-   conjunct bench cases testdata/cases/cases.jsonl
+   conjunct bench cases cases.jsonl
 
 Exit code: 0 nothing ran that should not have and nothing was kept from running
 that should have, 5 otherwise.`,

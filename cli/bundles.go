@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/conjunct-project/conjunct/policies"
 )
 
 // bundlePaths lists the bundles that the arguments name: a bundle itself, a
@@ -30,7 +33,11 @@ func bundlePaths(c *cli.Context) ([]string, error) {
 func bundlesAt(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, usagef("name a bundle directory or tarball", "%s: no such file or directory", name)
+		hint := "name a bundle directory or tarball"
+		if slices.Contains(policies.Names(), name) {
+			hint = fmt.Sprintf("`conjunct init DIR --from %s` writes that bundle", name)
+		}
+		return nil, usagef(hint, "%s: no such file or directory", name)
 	}
 	if !info.IsDir() || isBundle(name) {
 		return []string{name}, nil

@@ -80,7 +80,11 @@ func readBundle(name string) (*bundle.Bundle, error) {
 	b, err := bundle.Read(name)
 	var load *bundle.LoadError
 	if err != nil && !errors.As(err, &load) {
-		return nil, usagef("give a bundle directory or a .tar.gz made of one; `conjunct init DIR` writes one", "%v", err)
+		hint := engine.DidYouMean(name, policies.Names())
+		if hint == "" {
+			hint = "give a bundle directory or a .tar.gz made of one; `conjunct init DIR` writes one"
+		}
+		return nil, usagef(hint, "%v", err)
 	}
 	return b, err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/policies"
 )
 
@@ -24,7 +26,7 @@ exists is overwritten.
 
    conjunct init desk
    conjunct init gate --from coding-agent`,
-		Flags: []cli.Flag{&cli.StringFlag{Name: "from", Value: policies.Default, Usage: "the `BUNDLE` to start from: " + strings.Join(policies.Names(), ", ")}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "from", Value: policies.Default, Usage: "the `BUNDLE` to start from: " + strings.Join(policies.Names(), ", ")}},
 		Action: func(c *cli.Context) error { return initBundle(c, env) },
 	}
 }
@@ -37,7 +39,7 @@ func initBundle(c *cli.Context, env *Env) error {
 	from := c.String("from")
 	template, err := policies.FS(from)
 	if err != nil {
-		return usagef("name one of them", "%v", err)
+		return usagef(cmp.Or(engine.DidYouMean(from, policies.Names()), "name one of them"), "%v", err)
 	}
 	for _, part := range []string{"bundle", "scenarios"} {
 		target := filepath.Join(dir, part)

@@ -42,7 +42,7 @@ func showMetrics(c *cli.Context, env *Env) error {
 		return err
 	}
 	if !reexam.Holds(name) {
-		return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
+		return noJournal(name)
 	}
 	r, err := metrics.Of(c.Context, name, metrics.Options{Library: policiesBeside(name), Trace: c.String("trace")})
 	if errors.Is(err, metrics.ErrBroken) {

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	"github.com/conjunct-project/conjunct/journal"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
 )
@@ -51,7 +52,7 @@ func replay(c *cli.Context, env *Env) error {
 		defer func() { _ = bar.Finish() }()
 	}
 	if !reexam.Holds(name) {
-		return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
+		return noJournal(name)
 	}
 	r, err := reexam.Replay(c.Context, name, o)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,6 +68,14 @@ func replay(c *cli.Context, env *Env) error {
 		return exitError(exitNotHeld)
 	}
 	return nil
+}
+
+// noJournal says why no journal is read from a path.
+func noJournal(name string) error {
+	if _, err := journal.Segments(name); errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
 }
 
 func printReplay(env *Env, format string, r *reexam.Report) error {

@@ -5,9 +5,11 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,7 +57,7 @@ func stateInit(c *cli.Context, env *Env) error {
 		return err
 	}
 	if err := pdp.Init(dir, b, env.Now().Unix()); err != nil {
-		return usagef("choose a new or empty directory", "%v", err)
+		return usagef("choose a new or empty directory", "%s", strings.TrimPrefix(err.Error(), "pdp: "))
 	}
 	fmt.Fprintf(env.Stdout, "%s\n", b.Bundle().Digest)
 	return nil
@@ -74,8 +76,10 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 	p, err := pdp.Open(dir, o)
 	switch {
 	case errors.Is(err, pdp.ErrNoState):
-		return nil, usagef("", "%v", err)
+		return nil, noState(dir)
 	case errors.Is(err, pdp.ErrLocked):
+		return nil, fmt.Errorf("%s: another process has the state open, and one at a time may", dir)
+	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s does not verify, so nothing is decided on it: %w", dir, err)
@@ -90,12 +94,35 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 func readState(ctx context.Context, dir string) (*reexam.Fold, error) {
 	fold, err := reexam.Load(ctx, dir, pdp.Versions())
 	if err == nil && fold.Bundle() == nil {
-		err = pdp.ErrNoState
+		return nil, noState(dir)
 	}
 	if err != nil {
-		return nil, usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
+		return nil, unread(dir, err)
 	}
 	return fold, nil
+}
+
+// unread is a state directory that could not be folded.
+func unread(dir string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w", dir, err)
+	case !reexam.Holds(dir):
+		return noState(dir)
+	}
+	return usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
+}
+
+// noState says what a directory without a state lacks. One that holds bundles had
+// a journal once, so it is not to be made anew.
+func noState(dir string) error {
+	switch _, err := os.Stat(filepath.Join(dir, "bundles")); {
+	case reexam.Holds(dir):
+		return usagef("put the journal back from a copy", "%s: no bundle was activated in its journal", dir)
+	case err == nil:
+		return usagef("put the journal back from a copy", "%s: the journal is missing", dir)
+	}
+	return usagef("make one with `conjunct state init DIR --bundle B`", "%s holds no state", dir)
 }
 
 // stateView is what `state show` prints.

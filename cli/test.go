@@ -33,7 +33,7 @@ Exit code: 0 all passed, 5 something did not hold or nothing was tested,
 2 a bundle or scenario does not load.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "run", Usage: "run only tests and scenarios whose name matches `RE`"},
-			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "time for one test"},
+			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "`TIME` for one test, such as 5s"},
 			&cli.BoolFlag{Name: "coverage", Usage: "tell which rows, gates and floors nothing tested"},
 			formatFlag("pretty", "json", "junit"),
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,7 +148,11 @@ func Open(dir string, o Options) (*PDP, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 2 * time.Second
 	}
-	if files, err := journal.Segments(dir); err != nil || len(files) == 0 {
+	files, err := journal.Segments(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if len(files) == 0 {
 		return nil, fmt.Errorf("%w (%s)", ErrNoState, dir)
 	}
 	var log *journal.Log

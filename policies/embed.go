@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 )
 
 //go:embed all:clinical all:coding-agent all:critic-study all:default all:fault-corpus all:industrial all:itsm all:judicial all:protected-branch
@@ -32,7 +33,7 @@ func Names() []string {
 // FS returns the files of a shipped bundle, tests included.
 func FS(name string) (fs.FS, error) {
 	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("no bundle named %q ships with Conjunct: there are %v", name, Names())
+		return nil, fmt.Errorf("no bundle named %q ships with Conjunct: there are %s", name, strings.Join(Names(), ", "))
 	}
 	return fs.Sub(files, name)
 }

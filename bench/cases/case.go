@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/action"
 )
@@ -62,7 +63,7 @@ func Read(r io.Reader) ([]Case, error) {
 			err = fmt.Errorf("case %s stands twice", c.ID)
 		}
 		if err != nil {
-			return nil, line.Locate(err)
+			return nil, fmt.Errorf("line %d: %s", line.Number, strings.TrimPrefix(err.Error(), "json: "))
 		}
 		seen[c.ID] = true
 		out = append(out, c)
