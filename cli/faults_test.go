@@ -72,7 +72,7 @@ var faults = []fault{
 	{"type error in CEL", celFile, "size(args.to.split('@')) <= 4", "size(args.to.split('@')) <= '4'", "", "recipient-count", ""},
 	{"argument misspelt in CEL", celFile, "size(args.to.split('@')) <= 4", "size(args.too.split('@')) <= 4", "", "too", `"to"`},
 	{"scope misspelt in CEL", celFile, "in scope.recipient_domains", "in scope.recipient_domain", "recipient_domain)", "recipient_domain", `"recipient_domains"`},
-	{"tool misspelt in CEL", celFile, "match: {tools: [reset_credentials,", "match: {tools: [reset_credential,", "name: change-window", "reset_credential", `"reset_credentials"`},
+	{"tool misspelt in CEL", celFile, "match: {tools: [reset_credentials,", "match: {tools: [reset_credential,", "", "reset_credential", `"reset_credentials"`},
 	{"key misspelt in CEL", celFile, "reason: change_window\n    on_fail", "reason: change_window\n    on_fial", "on_fial", `has no key "on_fial"`, `"on_fail"`},
 	{"manifest without a root", manifest, `"roots": ["conjunct"]`, `"roots": ["cnjunct"]`, "", `roots must be ["conjunct"]`, ""},
 }

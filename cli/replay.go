@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
-	"github.com/conjunct-project/conjunct/journal"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
 )
@@ -72,7 +73,7 @@ func replay(c *cli.Context, env *Env) error {
 
 // noJournal says why no journal is read from a path.
 func noJournal(name string) error {
-	if _, err := journal.Segments(name); errors.Is(err, fs.ErrPermission) {
+	if _, err := os.Stat(filepath.Join(name, "journal.jsonl")); errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
