@@ -223,9 +223,10 @@ const (
 	BeforeKind               // the text that an edit replaces
 	AfterKind                // what it puts in its place
 	URLKind                  // an address on the network
+	PlainKind                // none of these, whatever it holds
 )
 
-var argumentKindNames = names{"none", "path", "delete", "from", "to", "command", "content", "base64", "before", "after", "url"}
+var argumentKindNames = names{"none", "path", "delete", "from", "to", "command", "content", "base64", "before", "after", "url", "plain"}
 
 func (k ArgumentKind) String() string { return argumentKindNames.text(uint8(k)) }
 func (k *ArgumentKind) UnmarshalText(b []byte) error {

@@ -179,5 +179,33 @@ func (d *Detector) compute(ctx context.Context, name Family, f family, c *Call, 
 		// Nobody said which argument is what.
 		return nil, []Unknown{{Family: name, Code: "arguments_undeclared"}}
 	}
-	return f(d, ctx, c, w)
+	facts, unknown = f(d, ctx, c, w)
+	if name == Path || name == Shell || name == Tests {
+		if more := undescribed(name, c); len(more) > 0 {
+			// What was found stands, and is not all.
+			facts, unknown = map[string]any{"seen": facts["seen"]}, append(unknown, more...)
+		}
+	}
+	return facts, unknown
+}
+
+// undescribed lists the arguments without a kind that hold an object: no kind
+// could say what its members are to the tool, so they may be anything.
+func undescribed(name Family, c *Call) (unknown []Unknown) {
+	for _, argument := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+		if c.Tool.Arguments[argument].Kind == engine.NoKind && holdsObject(c.Action.Arguments[argument]) {
+			unknown = append(unknown, Unknown{Family: name, Code: "kind_missing", Where: engine.Pointer(argument)})
+		}
+	}
+	return unknown
+}
+
+func holdsObject(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return slices.ContainsFunc(v, holdsObject)
+	}
+	return false
 }
