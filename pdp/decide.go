@@ -36,7 +36,7 @@ var errBundleMoved = errors.New("pdp: another bundle was put in force meanwhile"
 // propose computes the facts of an action for the bundle in force, decides ahead
 // and hands the attempt to the committer.
 func (p *PDP) propose(ctx context.Context, a engine.Action) (*request, error) {
-	b, now := p.Bundle(), p.options.Now()
+	b, now := p.Bundle(), max(p.options.Now(), p.store.Snapshot().Clock())
 	facts, unknown := p.facts(ctx, b, a, now)
 	r := &request{bundle: b}
 	if err := r.attempt(a, facts, unknown); err != nil {
