@@ -21,7 +21,8 @@
 //
 //	argument      JSON pointer into the arguments; of the whole command
 //	declared      as written, quotes and escapes of a shell removed
-//	access        read, write, delete or execute
+//	access        read, write, delete, execute or link (a new symbolic link leads
+//	              there)
 //	resolved      absolute and clean; every link followed as the kernel does it,
 //	              as far as the path exists. A deletion means a last link itself
 //	link          where the last component itself is, if it is a link: a write may
@@ -67,18 +68,24 @@
 //	via           the wrappers that run it, outermost first
 //	builtin       whether a shell runs it by itself
 //	known         whether its effects are known
-//	effects       read, write, delete, network, execute (it runs other code)
+//	effects       read, write, delete, network, execute (it runs other code), link
+//	              (it makes a symbolic link)
 //	lists         for allowing: lists with a pattern that it matches word by word
 //	lists_folded  for restricting: those that it may match however its program is
 //	              qualified, its options are split, ordered or abbreviated, and
 //	              its open words turn out
-//	problems      alias, changes_directory, code_undetermined, environment,
-//	              format_character, function, git_config, inline_code,
-//	              network_redirect, option_runs_program, option_writes,
+//	passes        whether it is a wrapper that does nothing besides running the
+//	              command after it, which is an element of its own
+//	problems      alias, changes_directory, code_undetermined, deceptive_quote,
+//	              environment, filter_acts, format_character, function,
+//	              git_config, inline_code, later_line, network_redirect, option_runs_program, option_writes,
 //	              path_qualified, privilege, program_undetermined,
 //	              redirect_writes, script_unread, undetermined_word
 //
-// option_writes and redirect_writes are writes and deletions by an option or a
+// deceptive_quote stands at every command of a text in which a backslash ends a
+// quote that whoever takes it for an escape reads on; later_line at commands below
+// the line that the first one is on; filter_acts where the script of sed or awk
+// writes or runs something. option_writes and redirect_writes are writes and deletions by an option or a
 // redirection of the command and not by what the program is for. A script that a
 // shell is given by name is read, and its commands are listed too; where the line
 // may change it first, the commands are unknown.

@@ -38,9 +38,30 @@ type invocation struct {
 	via      []string
 	builtin  bool
 	known    bool // its effects are known
+	passes   bool // it does nothing but run the command after it
 	effects  []string
 	problems []string
 	touches  []touch
+}
+
+// follow takes what new links lead to for read where the same text goes on to
+// touch anything: it may do so through them.
+func (s *script) follow() {
+	links, others := []*touch{}, false
+	for _, c := range s.commands {
+		for i := range c.touches {
+			if c.touches[i].access == link {
+				links = append(links, &c.touches[i])
+			}
+		}
+		others = others || len(c.touches) > 0 && !slices.Contains(c.effects, string(link))
+	}
+	if !others {
+		return
+	}
+	for _, t := range links {
+		t.access = read
+	}
 }
 
 func (c *invocation) program() string {
@@ -113,6 +134,11 @@ type line struct {
 	loose bool
 	// rebound: the line changes what HOME is.
 	rebound bool
+	// start and at are the lines of the text that its first statement and the
+	// current one begin on.
+	start, at uint
+	// quoted: a quote of the text ends at a backslash, see deceptiveQuote.
+	quoted bool
 	// stdin is the text that a command is given to read, where that is known.
 	stdin *shellWord
 }
@@ -157,6 +183,10 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		return in, in
 	}
 	l.rebound = l.rebound || rebinds(src, "HOME")
+	l.quoted = l.quoted || deceptiveQuote(src, file)
+	if l.start, l.at = 0, 0; len(file.Stmts) > 0 {
+		l.start = file.Stmts[0].Pos().Line()
+	}
 	differs := false
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -174,6 +204,26 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		l.readPlain(in)
 	}
 	return ok, failed
+}
+
+// deceptiveQuote reports a single quote that ends at a backslash while another one
+// follows. To a shell the quote has ended and what follows are commands; whoever
+// takes the backslash for an escape reads them as text.
+func deceptiveQuote(src string, file *syntax.File) (found bool) {
+	if !strings.Contains(src, `\'`) {
+		return false
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		q, ok := n.(*syntax.SglQuoted)
+		if !ok || q.Dollar {
+			return !found
+		}
+		slashes := len(q.Value) - len(strings.TrimRight(q.Value, `\`))
+		end := min(int(q.End().Offset()), len(src))
+		found = found || slashes%2 == 1 && strings.Contains(src[end:], "'")
+		return !found
+	})
+	return found
 }
 
 // readPlain reads the text as a shell without [[ and (( has it, where that is
@@ -331,7 +381,9 @@ func (l *line) stmt(s *syntax.Stmt, in dirs) (ok, failed dirs) {
 		return in, in
 	}
 	l.nested++
-	defer func() { l.nested-- }()
+	outer := l.at
+	l.at = s.Pos().Line()
+	defer func() { l.nested--; l.at = outer }()
 	if in.none() {
 		// Nothing said so far lets it run; what was not foreseen may.
 		in = dirs{open: true}
@@ -581,6 +633,12 @@ func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 // add notes a command that may run.
 func (l *line) add(c *invocation) *invocation {
 	c.argument, c.via = l.argument, slices.Clone(l.via)
+	if l.at > l.start {
+		c.problem("later_line")
+	}
+	if l.quoted {
+		c.problem("deceptive_quote")
+	}
 	for _, w := range c.words {
 		l.out.text += len(w.text)
 		if !ascii(w.text) && strings.ContainsFunc(w.text, invisible) {

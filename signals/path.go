@@ -22,6 +22,8 @@ const (
 	write   access = "write"
 	remove  access = "delete"
 	execute access = "execute"
+	// link is for what a new symbolic link leads to: nothing is read there yet.
+	link access = "link"
 )
 
 // touch is one path that a call names, before it is resolved.

@@ -22,8 +22,12 @@ type program struct {
 	append      bool
 	privilege   bool
 	whole       bool
+	runs        []string
 	options     map[string]option
 }
+
+// plain reports a wrapper that neither lends rights nor makes words of its own.
+func (p *program) plain() bool { return p.rule == "run" && !p.privilege && !p.append }
 
 // option is what an option means. The zero value means nothing and takes no value.
 type option struct {
@@ -63,6 +67,8 @@ func parseProgram(fields []string) *program {
 			p.rule = value
 		case key == "effects":
 			p.effects = strings.Split(value, ",")
+		case key == "runs":
+			p.runs = strings.Split(value, ",")
 		case key == "skip":
 			p.skip, _ = strconv.Atoi(value)
 		case key == "assignments":

@@ -318,7 +318,7 @@ func doubts(name string) (out []string) {
 	}
 	for c := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
 		switch {
-		case strings.Trim(c, ".") == "":
+		case c == "." || c == "..":
 		case strings.HasSuffix(c, ".") || strings.HasSuffix(c, " ") || strings.HasPrefix(c, " "):
 			out = append(out, "trailing_dot_or_space")
 		case strings.Contains(c, ":"):

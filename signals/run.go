@@ -129,6 +129,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	runs := p.rule == "run" || p.rule == "shell"
 	a := p.scan(words, runs || p.rule == "script" || p.rule == "foreign")
 	c.effect(p.effects...)
+	l.implied(c, p.runs, in)
 	if p.privilege {
 		c.problem("privilege")
 	}
@@ -167,7 +168,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		// What it reads says which files it changes.
 		l.operands(c, append(slices.Clone(operands), shellWord{text: "."}), in, write)
 	case "copy", "move", "link", "remote":
-		l.copies(c, p.rule, operands, in, s.target)
+		l.copies(c, linkRule(p.rule, words), operands, in, s.target)
 	case "zip":
 		l.each(c, operands, in, write, read)
 	case "unzip":
@@ -228,6 +229,22 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 // pages reports pagers and editors that take commands of their own.
 func pages(name string) bool {
 	return slices.Contains([]string{"less", "more", "zless", "man", "view", "vi", "vim", "nvim", "ex", "emacs", "nano"}, name)
+}
+
+// implied are files that a program runs where it is started, without being told,
+// as far as they are there.
+func (l *line) implied(c *invocation, names []string, in dirs) {
+	if len(names) == 0 || l.world.Files == nil {
+		return
+	}
+	t := newTree(l.world)
+	for _, dir := range in.names {
+		for _, name := range names {
+			if p := t.resolveIn(dir, name, true); p.unknown == "" && p.exists {
+				c.touches = append(c.touches, touch{argument: l.argument, declared: name, access: execute, dir: dir, literal: true, guessed: true})
+			}
+		}
+	}
 }
 
 // fetching are the subcommands of package managers and build tools that reach the
@@ -357,8 +374,11 @@ func (l *line) each(c *invocation, words []shellWord, in dirs, first, others acc
 // copies reads sources and a target.
 func (l *line) copies(c *invocation, rule string, words []shellWord, in dirs, target bool) {
 	sources, a := words, read
-	if rule == "move" {
+	switch rule {
+	case "move":
 		a = remove
+	case "symlink":
+		a = link
 	}
 	if !target {
 		switch {
@@ -366,22 +386,38 @@ func (l *line) copies(c *invocation, rule string, words []shellWord, in dirs, ta
 			n := len(words) - 1
 			l.remote(c, rule, words[n:], in, write)
 			sources = words[:n]
-		case rule == "link" && len(words) == 1:
+		case (rule == "link" || rule == "symlink") && len(words) == 1:
 			l.operands(c, []shellWord{{text: path.Base(words[0].text)}}, in, write)
 		}
 	}
 	l.remote(c, rule, sources, in, a)
-	if rule == "link" && len(words) > 1 && !words[len(words)-1].open {
-		l.linked(c, sources, words[len(words)-1].text, in)
+	if (rule == "link" || rule == "symlink") && len(words) > 1 && !words[len(words)-1].open {
+		l.linked(c, sources, words[len(words)-1].text, in, a)
 	}
+}
+
+// linkRule tells links that only name another place from those that are one more
+// name of the file itself.
+func linkRule(rule string, words []shellWord) string {
+	if rule == "link" && slices.ContainsFunc(words, symbolic) {
+		return "symlink"
+	}
+	return rule
+}
+
+func symbolic(w shellWord) bool {
+	if strings.HasPrefix(w.text, "--") {
+		return w.text == "--symbolic"
+	}
+	return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "s")
 }
 
 // linked looks up what links would point at: a relative target starts from the
 // folder of the link, which is the name given or is put below it.
-func (l *line) linked(c *invocation, targets []shellWord, link string, in dirs) {
+func (l *line) linked(c *invocation, targets []shellWord, name string, in dirs, a access) {
 	for _, w := range targets {
 		if !w.open && !path.IsAbs(w.text) {
-			l.operands(c, []shellWord{{text: path.Join(path.Dir(link), w.text)}, {text: path.Join(link, w.text)}}, in, read)
+			l.operands(c, []shellWord{{text: path.Join(path.Dir(name), w.text)}, {text: path.Join(name, w.text)}}, in, a)
 		}
 	}
 }
@@ -496,6 +532,7 @@ func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord
 		return in, in
 	}
 	words = words[n:]
+	c.passes = p.plain() && len(c.effects) == 0 && len(c.touches) == 0 && len(c.problems) == 0
 	c.effect("execute")
 	l.via = append(l.via, name)
 	defer func() { l.via = l.via[:len(l.via)-1] }()
@@ -774,7 +811,24 @@ func (l *line) script(c *invocation, name string, w shellWord) {
 		c.effect("execute", "write")
 		c.problem("inline_code")
 	}
+	if acts := filterActs(name); !w.open && acts != nil && acts.MatchString(w.text) {
+		c.problem("filter_acts")
+	}
 }
+
+// filterActs matches scripts of a filter that write or run something and do not
+// only compare: what is suspected of running code is more than that.
+func filterActs(name string) *regexp.Regexp {
+	switch name {
+	case "sed", "gsed":
+		return sedRuns
+	case "awk", "gawk", "mawk", "nawk":
+		return awkActs
+	}
+	return nil
+}
+
+var awkActs = regexp.MustCompile(`system\s*\(|getline|@|(^|[^|])\|([^|]|$)|\bprintf?\b[^;}\n]*>`)
 
 var (
 	sedRuns = regexp.MustCompile(`(^|[;{}\n0-9$/,!~+])\s*[eErRwW](\s|$)|[^\\a-zA-Z0-9\s][gpiImM0-9]*[ew][gpiImM0-9]*\s*([;}\n]|$|\s)`)

@@ -48,7 +48,7 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 	}
 	return map[string]any{
 		"argument": c.argument, "program": validText(c.program()), "words": words, "text": strings.Join(text, " "), "via": via,
-		"builtin": c.builtin, "known": c.known, "effects": textList(slices.Clone(c.effects)),
+		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(slices.Clone(c.effects)),
 		"lists": exact, "lists_folded": folded, "problems": textList(slices.Clone(c.problems)),
 	}
 }
@@ -102,6 +102,7 @@ func (d *Detector) read(ctx context.Context, c *Call, w World, loose bool) *scri
 			l.fail("no_command")
 		}
 	}
+	out.follow()
 	if declared && !given {
 		out.unknown = append(out.unknown, Unknown{Family: Shell, Code: "no_command"})
 	}

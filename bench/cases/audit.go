@@ -19,12 +19,13 @@ import (
 // audited is a journal of a number of records, damaged as a case says.
 type audited struct {
 	dir  string
-	head string // of the last record that a checkpoint vouches for
+	head string       // of the last record that a checkpoint vouches for
+	done func() error // lets go of the log, where somebody else is at it
 }
 
 // audit makes a journal with the decision point, damages it, and answers allow
 // where a replay holds and nothing had to be told when it was opened again.
-func audit(c Case, dir string) (answered, error) {
+func audit(l *loader, c Case, dir string) (answered, error) {
 	var ask struct {
 		Records    int
 		Mutation   string
@@ -38,7 +39,7 @@ func audit(c Case, dir string) (answered, error) {
 		return answered{}, &unsupported{fmt.Sprintf("nothing is known of context key %q", k)}
 	}
 	j := &audited{dir: filepath.Join(dir, "state")}
-	if err := j.begin(); err != nil {
+	if err := j.begin(l); err != nil {
 		return answered{}, err
 	}
 	damage, appends, err := mutationOf(ask.Mutation)
@@ -51,6 +52,9 @@ func audit(c Case, dir string) (answered, error) {
 	if err := damage(j); err != nil {
 		return answered{}, err
 	}
+	if j.done != nil {
+		defer j.done()
+	}
 	if ask.Record != nil || appends {
 		if told, err := j.append(ask.Record); told != "" || err != nil {
 			return answered{Error, told}, err
@@ -60,7 +64,7 @@ func audit(c Case, dir string) (answered, error) {
 }
 
 // begin makes the state of a journal.
-func (j *audited) begin() error {
+func (j *audited) begin(l *loader) error {
 	fsys, err := policies.FS(policies.Default)
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func (j *audited) begin() error {
 	if err != nil {
 		return err
 	}
-	b, err := bundle.Load(files)
+	b, err := l.load(files)
 	if err != nil {
 		return err
 	}

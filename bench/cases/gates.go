@@ -2,6 +2,7 @@ package cases
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -75,10 +76,17 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 		if !plainName.MatchString(name) {
 			return &unsupported{fmt.Sprintf("a list over %q, which CEL cannot name", name)}
 		}
+		if jsonType(arguments[name]) == "string" {
+			list.values = entries(list.values)
+		}
 		values[name] = list.values
 		on := fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v)", name)
 		if jsonType(arguments[name]) == "string" {
 			on = fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v || args.%[1]s.startsWith(v + '/'))", name)
+		}
+		if name == "image" {
+			// A repository's tags and digests; of a bare host a colon is a port.
+			on = fmt.Sprintf("(%s || scope.values.image.exists(v, v.contains('/') && (args.image.startsWith(v + ':') || args.image.startsWith(v + '@'))))", on)
 		}
 		g := celGate{Name: "allowed-" + dashed(name), Expression: on, Message: "the value is not on the list", OnFail: "block"}
 		if !list.allow {
@@ -90,6 +98,33 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 		s.scope["values"] = values
 	}
 	return nil
+}
+
+// entries are the values of a list without what says that a folder's content is
+// meant.
+func entries(raw json.RawMessage) json.RawMessage {
+	var list []string
+	if json.Unmarshal(raw, &list) != nil {
+		return raw
+	}
+	for i, v := range list {
+		v = strings.TrimSuffix(strings.TrimSuffix(v, "*"), "*")
+		list[i] = strings.TrimSuffix(v, "/")
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// operators are the comparisons of rules as CEL, over a field and a value.
+var operators = map[string]string{
+	"eq": "%[1]s == %[2]s", "ne": "%[1]s != %[2]s", "lt": "%[1]s < %[2]s", "le": "%[1]s <= %[2]s", "lte": "%[1]s <= %[2]s",
+	"gt": "%[1]s > %[2]s", "ge": "%[1]s >= %[2]s", "gte": "%[1]s >= %[2]s", "in": "%[1]s in %[2]s", "not_in": "!(%[1]s in %[2]s)",
+	"contains": "(type(%[1]s) == string ? %[1]s.contains(%[2]s) : %[2]s in %[1]s)", "not_contains": "!(type(%[1]s) == string ? %[1]s.contains(%[2]s) : %[2]s in %[1]s)",
+	"starts_with": "%[1]s.startsWith(%[2]s)", "prefix": "%[1]s.startsWith(%[2]s)", "ends_with": "%[1]s.endsWith(%[2]s)", "suffix": "%[1]s.endsWith(%[2]s)",
+	"matches": "%[1]s.matches(%[2]s)", "regex": "%[1]s.matches(%[2]s)", "exists": "has(%[1]s) == %[2]s",
 }
 
 // rule turns one declared comparison into a gate. A rule that denies is a gate
@@ -104,7 +139,7 @@ func (s *setup) rule(raw json.RawMessage) error {
 	if err := strictly(raw, &r); err != nil {
 		return &unsupported{"rule: " + err.Error()}
 	}
-	op, known := map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "lte": "<=", "gt": ">", "ge": ">=", "gte": ">=", "in": "in"}[r.Op]
+	op, known := operators[r.Op]
 	if !known || r.Effect != "deny" && r.Effect != "allow" {
 		return &unsupported{fmt.Sprintf("a rule with effect %q and op %q", r.Effect, r.Op)}
 	}
@@ -114,10 +149,11 @@ func (s *setup) rule(raw json.RawMessage) error {
 		}
 	}
 	field := "args." + strings.TrimPrefix(r.Field, "arguments.")
-	holds := fmt.Sprintf("%s %s %s", field, op, r.Value)
+	holds := fmt.Sprintf(op, field, r.Value)
 	if r.Effect == "deny" {
 		holds = "!(" + holds + ")"
 	}
+	s.grants = s.grants || r.Effect == "allow"
 	s.gates = append(s.gates, celGate{Name: "rule", Expression: holds, Message: "the rule denies the call", OnFail: "block"})
 	s.history.reads = append(s.history.reads, strings.Split(strings.TrimPrefix(r.Field, "arguments."), ".")[0])
 	return nil
@@ -154,24 +190,71 @@ func (s *setup) parameters(raw json.RawMessage) error {
 }
 
 // policy reads the case's own policy text as strictly as any bundle data.
-func (s *setup) policy(text string) {
+func (s *setup) policy(raw json.RawMessage) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
 	n, problems := datafile.Read("policy.yaml", []byte(text))
 	if len(problems) > 0 {
 		s.refused = fmt.Errorf("%s", problems[0])
-		return
+		return nil
+	}
+	if len(n.Keys) == 0 {
+		s.refused = errors.New("the policy says nothing")
+		return nil
 	}
 	for _, k := range n.Keys {
 		value, err := json.Marshal(n.Fields[k].Any())
 		if err != nil {
 			s.refused = err
-			return
+			return nil
 		}
-		for prefix, allow := range map[string]bool{"allow_": true, "deny_": false} {
-			if noun, ok := strings.CutPrefix(k, prefix); ok {
-				s.lists[singular(noun)] = listed{allow, value}
-			}
+		if err := s.policyKey(k, value); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// policyKey reads one key of a policy text: the lists that a context may give, and
+// what holds where no list answers.
+func (s *setup) policyKey(key string, value json.RawMessage) error {
+	if key == "default" {
+		return s.otherwise(value)
+	}
+	s.grants = s.grants || strings.HasPrefix(key, "allow_")
+	if set, ok := s.keys[key]; ok && listKeys.MatchString(key) {
+		return set(s, value)
+	}
+	ok, err := s.byName(key, value, nil)
+	if err == nil && !ok {
+		err = &unsupported{fmt.Sprintf("nothing is known of policy key %q", key)}
+	}
+	return err
+}
+
+var listKeys = regexp.MustCompile(`^(allow|deny|known|restricted)_`)
+
+// otherwise is what follows where nothing else in the policy answers.
+func (s *setup) otherwise(raw json.RawMessage) error {
+	var word string
+	if json.Unmarshal(raw, &word) != nil || word != "allow" && word != "deny" && word != "review" {
+		s.refused = fmt.Errorf("the default is allow, review or deny, not %s", raw)
+		return nil
+	}
+	s.rest = word
+	return nil
+}
+
+// restGate holds what nothing in the policy allows to what its default says. A
+// policy with a list or a rule that allows has its own gate for that.
+func (s *setup) restGate() {
+	if s.grants || s.rest == "" || s.rest == "allow" {
+		return
+	}
+	s.gates = append(s.gates, celGate{Name: "default", Expression: "false", Message: "nothing allows the call",
+		OnFail: map[string]string{"deny": "block", "review": "review"}[s.rest]})
 }
 
 // freeze is a recurring window of local time in which nothing may be done.

@@ -2,10 +2,12 @@ package cases
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
 )
 
@@ -21,10 +23,17 @@ type history struct {
 	policy    string // version in force
 	callID    string
 
-	onlyKnown bool
-	declare   []string        // tools to declare though nothing calls them
-	numeric   map[string]bool // arguments that are amounts
-	reads     []string        // arguments that the case's rules read
+	onlyKnown  bool
+	restricted []string        // tools that are asked about
+	declare    []string        // tools to declare though nothing calls them
+	numeric    map[string]bool // arguments that are amounts
+	reads      []string        // arguments that the case's rules read
+}
+
+// none reports that nothing was said about the call or another one before it; what
+// earlier calls did is in the tree.
+func (h *history) none() bool {
+	return h.approval == nil && len(h.rejected) == 0 && len(h.reports) == 0
 }
 
 // call is an earlier call, as a context tells it.
@@ -41,7 +50,14 @@ type approval struct {
 	Approver      string
 	Expires       string
 	UsesLeft      *int
+	Revoked       bool
+
+	unnamed, undated bool
 }
+
+// void reports an approval that is none: whoever gave it is not named, or nobody
+// can tell until when it holds. One without these keys leaves them to the contract.
+func (a *approval) void() bool { return a.unnamed || a.undated }
 
 // UnmarshalJSON reads an approval. Keys that say nothing of the approval itself
 // are the arguments that were approved.
@@ -50,7 +66,9 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	into := map[string]any{"tool": &a.Tool, "arguments": &a.Arguments, "policy_version": &a.PolicyVersion, "approver": &a.Approver, "expires": &a.Expires, "uses_left": &a.UsesLeft}
+	into := map[string]any{"tool": &a.Tool, "arguments": &a.Arguments, "policy_version": &a.PolicyVersion, "approver": &a.Approver, "expires": &a.Expires, "uses_left": &a.UsesLeft, "revoked": &a.Revoked}
+	_, named := all["approver"]
+	_, dated := all["expires"]
 	for name, to := range into {
 		if v, ok := all[name]; ok {
 			if err := json.Unmarshal(v, to); err != nil {
@@ -59,6 +77,8 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 			delete(all, name)
 		}
 	}
+	_, err := time.Parse(time.RFC3339, a.Expires)
+	a.unnamed, a.undated = named && a.Approver == "", dated && err != nil
 	if len(all) > 0 && len(a.Arguments) > 0 {
 		return &unsupported{"an approval with arguments and further keys"}
 	}
@@ -90,20 +110,21 @@ func (s *setup) evaluator(raw json.RawMessage) error {
 		Stdout   string
 		Stderr   string
 		Timeout  bool
+		Signal   string
 	}
 	if err := strictly(raw, &e); err != nil {
 		return &unsupported{"evaluator: " + err.Error()}
 	}
 	if e.Decision == "" && e.Stdout != "" {
-		var said struct{ Decision string }
-		if json.Unmarshal([]byte(e.Stdout), &said) == nil {
-			e.Decision = said.Decision
-		}
+		e.Decision = decisionIn(e.Stdout)
 	}
 	status := engine.Unknown
-	switch clean := e.Error == "" && e.Exit == 0 && !e.Timeout; {
+	switch clean := e.Error == "" && e.Exit == 0 && !e.Timeout && e.Signal == ""; {
 	case statusOf(e.Decision) == engine.Fail:
 		status = engine.Fail
+	case clean && e.Decision == "ask":
+		status = engine.Pass
+		s.gates = append(s.gates, celGate{Name: "checker-asks", Expression: "false", Message: "the checker wants a person to look", OnFail: "review"})
 	case clean:
 		status = statusOf(e.Decision)
 	}
@@ -112,12 +133,26 @@ func (s *setup) evaluator(raw json.RawMessage) error {
 	return nil
 }
 
+// decisionIn is the decision that a checker wrote: one JSON object, read like any
+// input, with no key twice. Anything else says nothing.
+func decisionIn(stdout string) string {
+	value, _, err := action.ParseEntry([]byte(strings.TrimSpace(stdout)))
+	if err != nil {
+		return ""
+	}
+	said, _ := value.(map[string]any)
+	decision, _ := said["decision"].(string)
+	return decision
+}
+
 // statusOf is what a word says of something that is required. A word that is not
-// known says nothing.
+// known says nothing; a refusal counts in any case of letters.
 func statusOf(word string) engine.Verdict {
-	switch strings.ToLower(word) {
+	switch word {
 	case "allow", "pass", "ok", "available", "ready":
 		return engine.Pass
+	}
+	switch strings.ToLower(word) {
 	case "deny", "fail", "block":
 		return engine.Fail
 	}
@@ -126,6 +161,9 @@ func statusOf(word string) engine.Verdict {
 
 // instant is when the case happens: as it says, or a fixed moment.
 func (s *setup) instant() (int64, error) {
+	if s.now == "" && s.scope["windows"] != nil {
+		return 0, errors.New("no time is given")
+	}
 	if s.now == "" {
 		return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC).Unix(), nil
 	}
@@ -145,7 +183,8 @@ func (s *setup) versions(ctx map[string]json.RawMessage) error {
 		return err
 	}
 	if err := json.Unmarshal(ctx[pinned], &effect); err != nil {
-		return &unsupported{"a pinned policy that is not given"}
+		s.refused = fmt.Errorf("the pinned policy %q is not there", pinned)
+		return nil
 	}
 	var loaded string
 	if raw, ok := ctx["loaded_policy"]; ok {

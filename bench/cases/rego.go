@@ -2,6 +2,7 @@ package cases
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ func (s *setup) ownRules() error {
 	for i, m := range s.modules {
 		p := packageLine.FindStringSubmatch(m)
 		if p == nil {
-			return &unsupported{"Rego without a package"}
+			return errors.New("the Rego has no package")
 		}
 		packages = append(packages, p[1])
 		m = packageLine.ReplaceAllString(m, "package "+own)
@@ -54,7 +55,7 @@ func (s *setup) ownRules() error {
 	}
 	files["conjunct/gates/case.rego"] = strings.ReplaceAll(regoVerdicts[rule], "%s", string(names))
 	s.history.reads = append(s.history.reads, reads...)
-	s.rules, s.unknownRules = files, map[string]string{"verdict": "block", "deny": "review"}[rule]
+	s.rules, s.unknownRules = files, map[string]string{"verdict": "block", "allow": "block", "deny": "review", "violation": "review"}[rule]
 	return nil
 }
 
@@ -70,7 +71,7 @@ func (s *setup) askedRule(text string, packages []string) (string, error) {
 			return "", fmt.Errorf("the query %s names no rule of package %s", asked, p)
 		}
 	}
-	for _, name := range []string{"verdict", "deny"} {
+	for _, name := range []string{"verdict", "deny", "violation", "allow"} {
 		named := strings.HasSuffix(asked, "."+name) || s.query == ""
 		if named && regexp.MustCompile(`(?m)^\s*`+name+`\b`).MatchString(text) {
 			return name, nil
@@ -83,19 +84,16 @@ func (s *setup) askedRule(text string, packages []string) (string, error) {
 // proves nothing where an argument that the rules read is not there: a person is
 // asked then.
 var regoVerdicts = map[string]string{
-	"deny": `package conjunct.gates
-
-default case_rules := {"verdict": "unknown", "reasons": ["argument_absent"]}
-
-case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
-	count(deny) > 0
-}
+	"deny":      objections("deny"),
+	"violation": objections("violation"),
+	"allow": `package conjunct.gates
 
 case_rules := {"verdict": "pass", "reasons": []} if {
-	count(deny) == 0
-	every name in %s {
-		name in object.keys(input.action.arguments)
-	}
+	allow == true
+}
+
+case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
+	allow == false
 }
 `,
 	"verdict": `package conjunct.gates
@@ -108,4 +106,23 @@ case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
 	verdict != "allow"
 }
 `,
+}
+
+// objections reads a set of reasons against the call.
+func objections(rule string) string {
+	return strings.ReplaceAll(`package conjunct.gates
+
+default case_rules := {"verdict": "unknown", "reasons": ["argument_absent"]}
+
+case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
+	count(RULE) > 0
+}
+
+case_rules := {"verdict": "pass", "reasons": []} if {
+	count(RULE) == 0
+	every name in %s {
+		name in object.keys(input.action.arguments)
+	}
+}
+`, "RULE", rule)
 }

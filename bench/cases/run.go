@@ -21,6 +21,7 @@ func Run(ctx context.Context, all []Case, progress func()) (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	l := newLoader()
 	report := &Report{Kinds: map[string]*Tally{}, Cases: []Result{}}
 	for _, c := range all {
 		if err := ctx.Err(); err != nil {
@@ -30,7 +31,7 @@ func Run(ctx context.Context, all []Case, progress func()) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		report.add(result(ctx, c, below))
+		report.add(result(ctx, l, c, below))
 		if err := os.RemoveAll(below); err != nil {
 			return nil, err
 		}
@@ -39,9 +40,9 @@ func Run(ctx context.Context, all []Case, progress func()) (*Report, error) {
 	return report, nil
 }
 
-func result(ctx context.Context, c Case, dir string) Result {
+func result(ctx context.Context, l *loader, c Case, dir string) Result {
 	r := Result{ID: c.ID, Kind: c.Kind, Expected: c.Expected}
-	a, err := decide(ctx, c, dir)
+	a, err := decide(ctx, l, c, dir)
 	var not *unsupported
 	if errors.As(err, &not) {
 		r.Result, r.Why = Unsupported, not.why
@@ -75,14 +76,14 @@ func refused(err error) (answered, error) {
 
 // decide takes a case through set-up and engine. An error says why the case is
 // not supported.
-func decide(ctx context.Context, c Case, dir string) (answered, error) {
+func decide(ctx context.Context, l *loader, c Case, dir string) (answered, error) {
 	switch {
 	case c.Request.Raw != nil:
-		return decideRaw(ctx, c, dir)
+		return decideRaw(ctx, l, c, dir)
 	case strings.HasPrefix(c.Request.Tool, "audit."):
-		return audit(c, dir)
+		return audit(l, c, dir)
 	}
-	s, err := newSetup(c)
+	s, err := newSetup(c, l)
 	if err != nil {
 		return answered{}, err
 	}
@@ -94,7 +95,7 @@ func decide(ctx context.Context, c Case, dir string) (answered, error) {
 
 // decideRaw reads the input as it came. What a case leaves out of an action, its
 // ids, is put in front, so that nothing but the case's own fault is at fault.
-func decideRaw(ctx context.Context, c Case, dir string) (answered, error) {
+func decideRaw(ctx context.Context, l *loader, c Case, dir string) (answered, error) {
 	raw := *c.Request.Raw
 	if rest, ok := strings.CutPrefix(raw, "{"); ok && !strings.Contains(raw, `"trace_id"`) {
 		raw = `{"trace_id":"case","call_id":"call",` + rest
@@ -107,7 +108,7 @@ func decideRaw(ctx context.Context, c Case, dir string) (answered, error) {
 		return answered{Error, err.Error()}, nil
 	}
 	c.Request = request{Tool: r.Tool, Arguments: r.Arguments}
-	return decide(ctx, c, dir)
+	return decide(ctx, l, c, dir)
 }
 
 // answerOf puts a decision into the corpus's words.

@@ -30,6 +30,14 @@ type setup struct {
 	// refused is what loading the case's own policy came to, if it failed.
 	refused error
 
+	loader *loader
+
+	// keys are those that a policy text may hold too. rest is what follows where
+	// nothing answers, grants that something of the case's policy allows.
+	keys   map[string]func(*setup, json.RawMessage) error
+	rest   string
+	grants bool
+
 	origins map[string]string
 	history history
 	now     string
@@ -73,13 +81,13 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"spent":            func(s *setup, raw json.RawMessage) error { s.settings["spent"] = raw; return nil },
 	"arg_origin":       (*setup).origin,
 	"rule":             (*setup).rule,
-	"default":          text(func(*setup, string) {}), // what no rule answers; here every gate has to pass
+	"default":          (*setup).otherwise,
 	"cel":              text((*setup).cel),
 	"rego":             text(func(s *setup, v string) { s.modules = append(s.modules, v) }),
 	"rego_files":       texts(func(s *setup, v []string) { s.modules = append(nonNil(s.modules), v...) }),
 	"query":            text(func(s *setup, v string) { s.query = v }),
 	"parameters":       (*setup).parameters,
-	"policy_yaml":      text((*setup).policy),
+	"policy_yaml":      (*setup).policy,
 	"freeze":           (*setup).freeze,
 	"now":              text(func(s *setup, v string) { s.now = v }),
 	"evaluator":        (*setup).evaluator,
@@ -106,14 +114,15 @@ type unsupported struct{ why string }
 func (u *unsupported) Error() string { return u.why }
 
 // newSetup reads a case's context.
-func newSetup(c Case) (*setup, error) {
+func newSetup(c Case, l *loader) (*setup, error) {
 	s := &setup{scope: map[string]any{}, lists: map[string]listed{}, tools: map[string]tool{}, contract: map[string]any{}, settings: map[string]any{},
-		origins: map[string]string{}, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
+		origins: map[string]string{}, keys: keys, loader: l, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
 	rest := maps.Clone(c.Request.Context)
 	if err := s.versions(rest); err != nil {
 		return nil, err
 	}
 	for _, k := range slices.Sorted(maps.Keys(rest)) {
+		s.grants = s.grants || strings.HasPrefix(k, "allow_")
 		set, ok := keys[k]
 		if !ok {
 			ok, err := s.byName(k, rest[k], rest)

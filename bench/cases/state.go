@@ -34,13 +34,15 @@ type stage struct {
 	world signals.World
 	now   int64
 	calls int
+	// reviewed is the decision that was last put before a person.
+	reviewed engine.Decision
 }
 
 // run decides the call of a case after what happened before it.
 func (s *setup) run(ctx context.Context, c Case, dir string) (answered, error) {
 	now, err := s.instant()
 	if err != nil {
-		return answered{Error, "the time has no zone: " + err.Error()}, nil
+		return answered{Error, "the time is not known: " + err.Error()}, nil
 	}
 	asked := call{Tool: c.Request.Tool, Arguments: c.Request.Arguments}
 	if s.costLimit > 0 {
@@ -96,6 +98,7 @@ func (s *setup) prepare(asked call) error {
 	if err := s.ownRules(); err != nil {
 		return err
 	}
+	s.restGate()
 	if len(s.origins) > 0 {
 		s.gates = append(s.gates, celGate{Name: "origins", Expression: "size(facts.origin.arguments) == 0", Message: "a value does not come from the user", OnFail: "review", OnUnknown: "review"})
 	}
@@ -238,7 +241,7 @@ func (s *setup) load(tools []string) (*bundle.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bundle.Load(files)
+	return s.loader.load(files)
 }
 
 // bare is the set-up without what the case says as policy of its own.
@@ -259,7 +262,7 @@ var ownPolicy = []string{"values", "limits", "parameters", "windows", "policy_ve
 // follow plays the earlier calls. What an allowed one writes is there; what a
 // blocked one would have made is out of bounds, whoever names it later.
 func (s *setup) follow(ctx context.Context, b *bundle.Bundle, asked call, w signals.World, now int64) (*bundle.Bundle, error) {
-	tainted := false
+	var fresh []string
 	for i, c := range s.history.trace {
 		doc, err := document(trace, fmt.Sprintf("before-%d", i), c, nil)
 		if err != nil {
@@ -271,26 +274,30 @@ func (s *setup) follow(ctx context.Context, b *bundle.Bundle, asked call, w sign
 		}
 		facts, missing := b.Facts(ctx, a, now, w)
 		d := engine.Decide(ctx, b, engine.Input{Action: a, Facts: facts, FactsUnknown: missing, State: b.Start(), Now: now})
-		for _, name := range writes(facts) {
+		for _, name := range touched(facts, "write") {
 			if d.Outcome == engine.Block {
 				s.addTo("paths", name)
-				tainted = true
 			}
+			fresh = append(fresh, name)
 		}
 	}
-	if !tainted {
+	if len(fresh) == 0 {
 		return b, nil
 	}
+	s.list("paths", "written", fresh)
+	s.gates = append(s.gates, celGate{Name: "written-before", Expression: "!facts.path.paths.exists(p, p.access == 'execute' && 'written' in p.lists_folded)",
+		Message: "what runs was written in this task", OnFail: "review", OnUnknown: "review"})
 	return s.bundle(asked)
 }
 
-// writes lists the paths that a call's facts say it writes.
-func writes(facts map[string]any) (out []string) {
+// touched lists the paths that a call's facts say it touches in one of the ways
+// named.
+func touched(facts map[string]any, access ...string) (out []string) {
 	family, _ := facts[string(signals.Path)].(map[string]any)
 	seen, _ := family["seen"].([]any)
 	for _, p := range seen {
 		entry, _ := p.(map[string]any)
-		if name, ok := entry["resolved"].(string); ok && entry["access"] == "write" {
+		if name, ok := entry["resolved"].(string); ok && slices.ContainsFunc(access, func(a string) bool { return entry["access"] == a }) {
 			out = append(out, name)
 		}
 	}
@@ -300,6 +307,13 @@ func writes(facts map[string]any) (out []string) {
 // decideOn opens a state with the bundle and decides the call on it.
 func (s *setup) decideOn(ctx context.Context, dir string, b *bundle.Bundle, asked call, w signals.World, now int64) (answered, error) {
 	st := &stage{ctx: ctx, s: s, world: w, now: now}
+	if s.history.none() {
+		d, err := st.dry(b, asked)
+		if err != nil {
+			return refused(err)
+		}
+		return answerOf(&d), nil
+	}
 	if s.history.approval != nil {
 		st.now = s.history.approval.given(now)
 	}
@@ -363,12 +377,55 @@ func invalid(rec engine.Record) error {
 func (st *stage) narrow(asked call) error {
 	for _, r := range st.s.history.rejected {
 		st.s.outOfScope(r)
+		if err := st.outOfReach(r); err != nil {
+			return err
+		}
+	}
+	// What was rejected is rejected. That a person had to be asked about it was for
+	// that, and says nothing of the next call.
+	for _, t := range st.s.tools {
+		if t != nil {
+			t["reversibility"], t["blast_radius"] = "reversible", "task"
+		}
 	}
 	b, err := st.s.bundle(asked)
 	if err != nil {
 		return err
 	}
 	return st.p.Activate(st.ctx, b, engine.Identity{Name: "operator", Role: "operator"})
+}
+
+// outOfReach denies what the facts of a rejected command say that it touches:
+// another tool would come to the same.
+func (st *stage) outOfReach(r call) error {
+	arguments, err := r.arguments()
+	if err != nil {
+		return err
+	}
+	for name, raw := range arguments {
+		var line string
+		if kindOf[name] != "command" || json.Unmarshal(raw, &line) != nil {
+			continue
+		}
+		if !strings.ContainsAny(line, "|;&<>`\"'\\$\n*") {
+			st.s.addTo("commands", line)
+		}
+	}
+	doc, err := document(trace, "rejected", r, nil)
+	if err != nil {
+		return err
+	}
+	a, err := action.Decode(doc)
+	if err != nil {
+		return err
+	}
+	facts, _ := st.p.Bundle().Facts(st.ctx, a, st.now, st.world)
+	for _, name := range touched(facts, "write", "delete", "read") {
+		if name != st.s.tree.workDir() && name != "/" {
+			st.s.addTo("paths", name)
+		}
+	}
+	return nil
 }
 
 // given is when an approval was given: a day before the call, or before it
@@ -384,6 +441,9 @@ func (a *approval) given(now int64) int64 {
 // approve has the approved call proposed and approved, used where no use is left,
 // and the policy moved where another version is in force by now.
 func (st *stage) approve(a *approval) error {
+	if a.void() {
+		return nil
+	}
 	if t, err := time.Parse(time.RFC3339, a.Expires); err == nil {
 		rec, err := st.p.Apply(st.ctx, engine.Event{Op: engine.OpSettings, By: engine.Identity{Name: "pep", Role: "pep"}, Settings: map[string]any{"review_ttl": float64(t.Unix() - st.now)}})
 		if err := errors.Join(err, invalid(rec)); err != nil {
@@ -397,7 +457,12 @@ func (st *stage) approve(a *approval) error {
 	if err := st.review(a.call, engine.ReviewEvent{Outcome: engine.Approve}, who); err != nil {
 		return err
 	}
-	if a.UsesLeft != nil && *a.UsesLeft == 0 {
+	if a.Revoked {
+		if err := st.sign(st.reviewed, engine.ReviewEvent{Outcome: engine.Revoke}); err != nil {
+			return err
+		}
+	}
+	if a.UsesLeft != nil && *a.UsesLeft <= 0 {
 		if _, err := st.propose(a.call); err != nil {
 			return err
 		}
@@ -432,6 +497,12 @@ func (st *stage) review(c call, e engine.ReviewEvent, who string) error {
 		return nil
 	}
 	e.Gates = openGates(d)
+	st.reviewed = d
+	return st.sign(d, e)
+}
+
+// sign puts a person's signed answer to a decision into the state.
+func (st *stage) sign(d engine.Decision, e engine.ReviewEvent) (err error) {
 	event := engine.Event{Op: engine.OpReview, TraceID: d.TraceID, CallID: d.CallID, Call: d.CallHash, By: engine.Identity{Name: reviewer}, Review: e}
 	event.Review.Signature, err = reexam.Sign(reviewerKey, reexam.SubjectOf(st.p.Snapshot(), d.TraceID, d.CallHash), event)
 	if err != nil {
@@ -451,8 +522,28 @@ func openGates(d engine.Decision) (names []string) {
 	return names
 }
 
+// dry decides a call that nothing came before, on the state that the contract
+// begins with.
+func (st *stage) dry(b *bundle.Bundle, c call) (engine.Decision, error) {
+	a, err := st.action(c)
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	facts, unknown := b.Facts(st.ctx, a, st.now, st.world)
+	return engine.Decide(st.ctx, b, engine.Input{Action: a, Facts: facts, FactsUnknown: unknown, State: b.Start(), Now: st.now}), nil
+}
+
 // propose decides a call as the case's agent.
 func (st *stage) propose(c call) (engine.Decision, error) {
+	a, err := st.action(c)
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	return st.p.Decide(st.ctx, a)
+}
+
+// action is a call as the case's agent proposes it.
+func (st *stage) action(c call) (engine.Action, error) {
 	st.calls++
 	id := fmt.Sprintf("call-%d", st.calls)
 	more := map[string]any{"agent": map[string]any{"id": "case-agent", "component": "case-planner@1"}}
@@ -468,11 +559,7 @@ func (st *stage) propose(c call) (engine.Decision, error) {
 	}
 	doc, err := document(trace, id, c, more)
 	if err != nil {
-		return engine.Decision{}, err
+		return engine.Action{}, err
 	}
-	a, err := action.Decode(doc)
-	if err != nil {
-		return engine.Decision{}, err
-	}
-	return st.p.Decide(st.ctx, a)
+	return action.Decode(doc)
 }

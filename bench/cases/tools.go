@@ -32,11 +32,18 @@ var readers = []string{"read", "get", "list", "search", "view", "find", "fetch",
 // removers are the verbs of tools that delete what they name.
 var removers = []string{"delete", "remove", "rm", "unlink", "purge", "drop"}
 
+// pathNouns are the things that a tool is named after when it takes the path of one.
+var pathNouns = []string{"file", "folder", "directory", "dir"}
+
+// linkers are the words in the names of tools that make links: wherever one of
+// their arguments leads is what the link is about.
+var linkers = []string{"link", "symlink", "hardlink"}
+
 // inferred is the registry entry for a call of a tool that the bundle does not
 // declare, from the names and types of its arguments.
 func inferred(name string, arguments map[string]json.RawMessage, numeric map[string]bool) tool {
 	t := tool{"reversibility": "reversible", "blast_radius": "task", "absorbed_by": "agent", "detection_latency": "immediate", "effect": "write"}
-	verbs := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
+	verbs := wordsOf(name)
 	if len(verbs) > 0 && slices.Contains(readers, verbs[0]) {
 		t["effect"] = "read"
 	}
@@ -51,12 +58,27 @@ func inferred(name string, arguments map[string]json.RawMessage, numeric map[str
 	return t
 }
 
+// wordsOf takes a tool's name apart.
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
+}
+
+// needsPath has a tool that is named after a file require the path of one: a call
+// that leaves out what its tool is about is not one that is about nothing.
+func (t tool) needsPath(name string) {
+	if slices.ContainsFunc(wordsOf(name), func(w string) bool { return slices.Contains(pathNouns, w) }) {
+		t["arguments"] = map[string]any{"path": map[string]any{"type": "string", "required": true, "kind": "path"}}
+	}
+}
+
 // argumentOf is one argument's declaration.
 func argumentOf(name string, value json.RawMessage, verbs []string) any {
 	kind := jsonType(value)
 	a := map[string]any{"type": kind}
 	what := kindOf[name]
 	switch {
+	case slices.ContainsFunc(verbs, func(v string) bool { return slices.Contains(linkers, v) }):
+		what = "path"
 	case strings.HasSuffix(name, "_base64") || strings.HasSuffix(name, "_b64"):
 		what = "base64"
 	case what == "path" && len(verbs) > 0 && slices.Contains(removers, verbs[0]):
@@ -103,7 +125,7 @@ func (s *setup) restricted(names []string) {
 		s.tools[name] = t
 	}
 	s.undeclared = "propose"
-	s.history.onlyKnown = true
+	s.history.restricted = names
 }
 
 // denied adds a gate that no call of the tools passes.
@@ -122,6 +144,22 @@ func (c call) arguments() (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("arguments of %s: %w", c.Tool, err)
 	}
 	return out, nil
+}
+
+// passesFor reports a name that could pass for a restricted tool's: it is not
+// plainly another one.
+func (s *setup) passesFor(name string) bool {
+	if len(s.history.restricted) == 0 {
+		return false
+	}
+	if !plainName.MatchString(name) {
+		return true
+	}
+	return slices.ContainsFunc(s.history.restricted, func(r string) bool { return squashed(r) == squashed(name) })
+}
+
+func squashed(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
 
 // declare gives every tool that is called a registry entry, with the arguments
@@ -151,8 +189,11 @@ func (s *setup) declare(calls []call) error {
 			if declared, ok := fresh["arguments"]; ok {
 				have["arguments"] = declared
 			}
-		case have == nil && (listed || !s.history.onlyKnown):
+		case have == nil && (listed || !s.history.onlyKnown) && (listed || !s.passesFor(name)):
 			s.tools[name] = inferred(name, arguments, s.history.numeric)
+			if len(arguments) == 0 {
+				s.tools[name].needsPath(name)
+			}
 		}
 	}
 	for name, t := range s.tools {

@@ -26,6 +26,21 @@ command_faults contains "command_hides" if {
 	problem in {"alias", "environment", "format_character", "git_config", "network_redirect"}
 }
 
+# Whoever looks at the first line alone, or takes a backslash for an escape within
+# single quotes, does not see that this runs.
+command_faults contains "command_hides" if {
+	some command in input.facts.shell.seen
+	unlisted_command(command)
+	"deceptive_quote" in command.problems
+}
+
+command_faults contains "command_hides" if {
+	some command in input.facts.shell.seen
+	unlisted_command(command)
+	"later_line" in command.problems
+	"delete" in command.effects
+}
+
 command_faults contains "command_leaves_machine" if {
 	some command in input.facts.shell.seen
 	unlisted_command(command)
@@ -59,14 +74,18 @@ commands_listed := {"verdict": "fail", "reasons": ["command_does_more"]} if {
 # What a listed command does that is not what its program is for.
 beyond(command) := [problem |
 	some problem in command.problems
-	problem in {"option_writes", "redirect_writes", "script_unread", "option_runs_program", "undetermined_word"}
+	problem in {"option_writes", "redirect_writes", "script_unread", "option_runs_program", "undetermined_word", "filter_acts"}
 ]
 
 unlisted_command(command) if {
 	count(command.words) > 0
+	command.passes == false
 	count([list | some list in command.lists; list == "allow"]) == 0
 }
 
 covered(command) if "allow" in command.lists
 
 covered(command) if count(command.words) == 0
+
+# What it runs is looked at by itself.
+covered(command) if command.passes == true

@@ -18,6 +18,7 @@ paths_bound := {"verdict": "pass", "reasons": []} if {
 path_faults contains "path_outside" if {
 	some path in input.facts.path.seen
 	path.inside == false
+	path.access != "link"
 	not_above(path)
 }
 
@@ -58,6 +59,7 @@ paths_listed := {"verdict": "pass", "reasons": []} if {
 		"allow" in path.lists
 		count(path.problems) == 0
 		count([path | takes_whole(path)]) == 0
+		count([path | leads_out(path)]) == 0
 	}
 }
 
@@ -67,6 +69,14 @@ unlisted(path) if count(path.problems) > 0
 
 # A folder that is deleted or written to as a whole may hold what is out of bounds.
 unlisted(path) if takes_whole(path)
+
+unlisted(path) if leads_out(path)
+
+# A new link that leads out reads nothing there; it is the first half of doing so.
+leads_out(path) if {
+	path.access == "link"
+	path.inside == false
+}
 
 takes_whole(path) if {
 	path.access in {"write", "delete"}

@@ -1,0 +1,40 @@
+package cases
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/conjunct-project/conjunct/bundle"
+)
+
+// loader loads bundles. Many cases come to the same one, and a bundle does not
+// change once it is loaded.
+type loader struct {
+	loaded map[[sha256.Size]byte]*bundle.Bundle
+}
+
+func newLoader() *loader { return &loader{map[[sha256.Size]byte]*bundle.Bundle{}} }
+
+func (l *loader) load(files bundle.Files) (*bundle.Bundle, error) {
+	key := contentKey(files)
+	if b := l.loaded[key]; b != nil {
+		return b, nil
+	}
+	b, err := bundle.Load(files)
+	if err == nil {
+		l.loaded[key] = b
+	}
+	return b, err
+}
+
+func contentKey(files bundle.Files) (key [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n", files.Path)
+	for _, name := range slices.Sorted(maps.Keys(files.Content)) {
+		fmt.Fprintf(h, "%q %d\n", name, len(files.Content[name]))
+		h.Write(files.Content[name])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
