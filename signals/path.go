@@ -223,8 +223,11 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 		exact = slices.DeleteFunc(exact, func(l any) bool { return !slices.Contains(there, l) })
 	}
 	if one.guessed {
-		// A word that may be anything is not a doubtful path for holding a colon.
-		p.problems = slices.DeleteFunc(p.problems, func(s string) bool { return s == "alternate_stream" || s == "trailing_dot_or_space" })
+		// A word that may be anything is not a doubtful path for holding a colon, a
+		// format or the number of a revision.
+		p.problems = slices.DeleteFunc(p.problems, func(s string) bool {
+			return s == "alternate_stream" || s == "trailing_dot_or_space" || s == "short_name" || s == "variable" && !strings.Contains(one.declared, "$")
+		})
 	}
 	out["guessed"] = one.guessed
 	out["resolved"], out["link"], out["exists"] = p.resolved, p.link, p.exists

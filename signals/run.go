@@ -138,6 +138,9 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	if runs && len(a.loose) > 0 {
 		l.fail("option_unknown")
 	}
+	if len(a.loose) > 0 && filterActs(name) != nil {
+		c.problem("filter_acts")
+	}
 	for _, w := range a.loose {
 		l.guess(c, []shellWord{w}, in, read)
 	}
@@ -222,8 +225,22 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 			a = write
 		}
 		l.guess(c, operands, in, a)
+		if len(p.runs) > 0 {
+			l.overrides(c, operands)
+		}
 	}
 	return in, in
+}
+
+// overrides looks at variables of a build that are set on its command line: what
+// the build runs may be one.
+func (l *line) overrides(c *invocation, words []shellWord) {
+	for _, w := range words {
+		name, _, set := strings.Cut(w.text, "=")
+		if set && (sensitive(name) || slices.Contains([]string{"AR", "AS", "LD", "CPP", "RM", "CP", "INSTALL", "GO", "NPM", "NODE"}, name)) {
+			c.problem("option_runs_program")
+		}
+	}
 }
 
 // pages reports pagers and editors that take commands of their own.
@@ -241,7 +258,7 @@ func (l *line) implied(c *invocation, names []string, in dirs) {
 	for _, dir := range in.names {
 		for _, name := range names {
 			if p := t.resolveIn(dir, name, true); p.unknown == "" && p.exists {
-				c.touches = append(c.touches, touch{argument: l.argument, declared: name, access: execute, dir: dir, literal: true, guessed: true})
+				c.touches = append(c.touches, touch{argument: l.argument, declared: name, access: execute, dir: dir, literal: true})
 			}
 		}
 	}
@@ -309,6 +326,9 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 		l.script(c, "sed", v)
 	case "patternfile":
 		s.pattern = true
+		if filterActs(path.Base(c.program())) != nil {
+			c.problem("script_unread")
+		}
 		l.operands(c, []shellWord{v}, in, read)
 	case "skip1read":
 		if i == 1 {
@@ -324,6 +344,7 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 	case "inline":
 		s.inline = true
 		l.inline(c, v, in)
+		l.script(c, path.Base(c.program()), v)
 	case "module":
 		s.inline = true
 		c.effect("execute")
@@ -828,7 +849,7 @@ func filterActs(name string) *regexp.Regexp {
 	return nil
 }
 
-var awkActs = regexp.MustCompile(`system\s*\(|getline|@|(^|[^|])\|([^|]|$)|\bprintf?\b[^;}\n]*>`)
+var awkActs = regexp.MustCompile(`system\s*\(|getline|ENVIRON|@|(^|[^|])\|([^|]|$)|\bprintf?\b[^;}\n]*>`)
 
 var (
 	sedRuns = regexp.MustCompile(`(^|[;{}\n0-9$/,!~+])\s*[eErRwW](\s|$)|[^\\a-zA-Z0-9\s][gpiImM0-9]*[ew][gpiImM0-9]*\s*([;}\n]|$|\s)`)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/conjunct-project/conjunct/action"
-	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/policies"
 	"github.com/conjunct-project/conjunct/reexam"
@@ -65,11 +64,7 @@ func audit(l *loader, c Case, dir string) (answered, error) {
 
 // begin makes the state of a journal.
 func (j *audited) begin(l *loader) error {
-	fsys, err := policies.FS(policies.Default)
-	if err != nil {
-		return err
-	}
-	files, err := bundle.FromFS(fsys, policies.Default)
+	files, err := l.base(policies.Default)
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,10 @@ func (s *setup) limits(raw json.RawMessage) error {
 
 // fits holds an amount to what is left. Each condition has to be known before the
 // next counts: of an && CEL takes the side that is false, whatever the other side
-// could not tell. The comparisons with zero keep text from being read as a number.
+// could not tell. Decimal amounts are doubles here and their sum may be off in its
+// last bits, which is what the factor leaves room for. The comparisons with zero keep text from being read as a number.
 const fits = "!has(args.%[1]s) ? true : (args.%[1]s > 0 ? (state.settings.spent >= 0 ? (scope.limits.%[1]s >= 0 ? " +
-	"double(state.settings.spent) + double(args.%[1]s) <= double(scope.limits.%[1]s) : false) : false) : false)"
+	"double(state.settings.spent) + double(args.%[1]s) <= double(scope.limits.%[1]s) * (1.0 + 1e-14) : false) : false) : false)"
 
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
@@ -177,6 +178,12 @@ func (s *setup) parameters(raw json.RawMessage) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return err
+	}
+	for name, value := range given {
+		if text := string(value); text == "null" || text == "[]" || text == "{}" {
+			// A parameter without a value is none.
+			delete(given, name)
+		}
 	}
 	if len(given) > 0 {
 		for name, list := range given {

@@ -183,6 +183,7 @@ func (s *setup) versions(ctx map[string]json.RawMessage) error {
 		return err
 	}
 	if err := json.Unmarshal(ctx[pinned], &effect); err != nil {
+		clear(ctx)
 		s.refused = fmt.Errorf("the pinned policy %q is not there", pinned)
 		return nil
 	}

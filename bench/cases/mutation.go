@@ -22,10 +22,10 @@ var edits = compiled([]phrase{
 	{`records N (?:and|to|through|-) N (?:are |were )?REMOVED`, dropRange},
 	{`record N (?:is |was )?REMOVED`, dropOne},
 	{`(?:log|file) (?:is |was )?(?:shrunk|cut|truncated) to (\d+)`, shrink},
-	{`(?:cut|truncated|torn|cut off) (?:in|inside|within) (?:the middle of )?record N`, cutWithin},
-	{`(?:log|file) (?:is |was )?(?:replaced by|rolled back to|restored from) an? (?:older|earlier|old) (?:copy|version|state|backup)`, older},
+	{`(?:cut|truncated|torn|cut off) (?:in|inside|within) (?:middle of )?record N`, cutWithin},
+	{`(?:log|file) (?:is |was )?(?:replaced by|rolled back to|restored from) (?:an? )?(?:older |earlier |old )?(?:copy|version|state|backup)`, older},
 	{`records N and N (?:are |were )?(?:swapped|reordered|exchanged)`, swap},
-	{`record N (?:is |was )?moved to the (front|start|end)`, moveTo},
+	{`record N (?:is |was )?moved to (front|start|end)`, moveTo},
 	{`record N (?:is |was )?(?:duplicated|repeated|inserted again|copied|replayed)`, repeat},
 	{`record (?:is |was )?(?:inserted|added|forged) (?:after|behind) record N`, insertAfter},
 	{`(?:blank|empty) line (?:is |was )?(?:inserted|added|appended)(?: after record N)?`, blankLine},
@@ -71,6 +71,7 @@ var (
 	removed     = regexp.MustCompile(`^(?:whole )?(?:log |file )(?:is |was )?(?:removed|deleted|missing)$`)
 	emptied     = regexp.MustCompile(`^(?:log|file) (?:is |was )?(?:emptied|truncated to nothing|truncated to zero)$`)
 	rotated     = regexp.MustCompile(`^rotated into (two|three) files, (?:(both|all) present|(first|second|older|newer|middle|oldest|newest|last)(?: one| file)? (?:missing|removed|deleted))$`)
+	segment     = regexp.MustCompile(`^(first|middle|last|oldest|newest) segment (?:of (?:an? )?(?:rotated )?log )?(?:is |was )?(?:missing|removed|deleted)$`)
 	forked      = regexp.MustCompile(`copied, then (?:one|an) append to each`)
 	contended   = regexp.MustCompile(`two (?:writers|processes) (?:append|write|open)`)
 	appended    = regexp.MustCompile(`then (?:one append|sealed again|appended)`)
@@ -78,7 +79,7 @@ var (
 	startHash   = regexp.MustCompile(`start hash replaced`)
 	wholeChain  = regexp.MustCompile(`(?:all|every|whole|later|following) (?:later |following )?(?:hash|hashes|chain) (?:are |is )?(?:recomputed|rebuilt|re-?made)|chain (?:is )?(?:recomputed|rebuilt|re-?made)`)
 	ordinal     = regexp.MustCompile(`\b(first|second|third|fourth|fifth|sixth|last|middle) record\b`)
-	inTheMiddle = regexp.MustCompile(`\brecord in the middle\b`)
+	inTheMiddle = regexp.MustCompile(`\brecord in middle\b`)
 )
 
 // plainly is a sentence in lower case, without articles, and with its records
@@ -112,6 +113,9 @@ func mutationOf(told string) (m mutation, appends bool, err error) {
 	}
 	if g := rotated.FindStringSubmatch(sentence); g != nil {
 		return func(j *audited) error { return j.rotate(g[1], g[3]) }, appends, nil
+	}
+	if g := segment.FindStringSubmatch(sentence); g != nil {
+		return func(j *audited) error { return j.rotate("three", g[1]) }, appends, nil
 	}
 	switch {
 	case forked.MatchString(sentence):

@@ -49,11 +49,7 @@ func section(name string) string { return "conjunct/" + name + "/data.yaml" }
 // files is the base bundle with the case's scope, registry, contract and gates.
 func (s *setup) files(tools []string) (bundle.Files, error) {
 	base := s.base()
-	fsys, err := policies.FS(base)
-	if err != nil {
-		return bundle.Files{}, err
-	}
-	files, err := bundle.FromFS(fsys, base)
+	files, err := s.loader.base(base)
 	if err != nil {
 		return files, err
 	}

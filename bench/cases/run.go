@@ -16,12 +16,15 @@ import (
 
 // Run decides every case. Progress is called after each.
 func Run(ctx context.Context, all []Case, progress func()) (*Report, error) {
+	return run(ctx, newLoader(shipped), all, progress)
+}
+
+func run(ctx context.Context, l *loader, all []Case, progress func()) (*Report, error) {
 	dir, err := os.MkdirTemp("", "conjunct-cases-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	l := newLoader()
 	report := &Report{Kinds: map[string]*Tally{}, Cases: []Result{}}
 	for _, c := range all {
 		if err := ctx.Err(); err != nil {

@@ -166,7 +166,12 @@ func (s *setup) wrote(c call) {
 			byKind[kindOf[name]] = value
 		}
 	}
-	if content, ok := byKind["content"]; ok && byKind["path"] != "" {
+	content, ok := byKind["content"]
+	if !ok {
+		// Of an edit that part is known.
+		content, ok = byKind["after"]
+	}
+	if ok && byKind["path"] != "" {
 		s.tree.nodes[s.tree.absolute(byKind["path"])] = node{Content: &content}
 	}
 }

@@ -39,6 +39,12 @@ path_faults contains "path_deceptive" if {
 	problem in {"backslash", "format_character", "process_path"}
 }
 
+path_faults contains "path_deceptive" if {
+	some path in input.facts.path.seen
+	path.access in {"write", "delete"}
+	"short_name" in path.problems
+}
+
 # A folder above a root shows the names in it and nothing of what they hold, so
 # reading it is a matter for a person and not out of bounds.
 not_above(path) if path.access != "read"

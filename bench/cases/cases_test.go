@@ -1,0 +1,282 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conjunct-project/conjunct/bundle"
+	"github.com/conjunct-project/conjunct/datafile"
+)
+
+func corpus(t *testing.T, name string) []Case {
+	t.Helper()
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "shared") {
+		t.Skip("the shared corpus is not here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func runCases(t *testing.T, l *loader, all []Case) *Report {
+	t.Helper()
+	r, err := run(context.Background(), l, all, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Every case of the project's own corpus comes out as it says, and no gate of the
+// coding agent's bundle can be taken away without one that does not.
+func TestCorpusOfItsOwn(t *testing.T) {
+	all := corpus(t, filepath.Join("..", "..", "testdata", "cases", "cases.jsonl"))
+	r := runCases(t, newLoader(shipped), all)
+	for _, c := range r.Cases {
+		if c.Result != Hit {
+			t.Errorf("%s: got %s, a %s, want %s: %s", c.ID, c.Got, c.Result, c.Expected, c.Why)
+		}
+	}
+	if len(r.Kinds) != 22 {
+		t.Errorf("the corpus has %d kinds, want all 22", len(r.Kinds))
+	}
+	for _, gate := range []string{"secrets_kept", "secrets_possible", "tests_kept", "tests_changed", "paths_bound", "paths_listed", "commands_bound",
+		"commands_listed", "hosts_bound", "hosts-listed", "hosts-named"} {
+		t.Run("without "+gate, func(t *testing.T) {
+			held := namedBy(r, all, gate)
+			if len(held) == 0 {
+				t.Fatal("no case of the corpus is held by the gate")
+			}
+			without := runCases(t, newLoader(lacking(gate)), held)
+			if without.Hit == without.Total {
+				t.Errorf("%d cases come out the same without the gate that holds them", without.Total)
+			}
+		})
+	}
+}
+
+// namedBy are a few cases whose answer names a gate as its cause.
+func namedBy(r *Report, all []Case, gate string) (out []Case) {
+	for i, c := range r.Cases {
+		if strings.HasPrefix(c.Why, gate+":") && len(out) < 6 {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// lacking is the shipped bundles without a gate.
+func lacking(gate string) func(string) (bundle.Files, error) {
+	return func(name string) (bundle.Files, error) {
+		files, err := shipped(name)
+		if err != nil || name != "coding-agent" {
+			return files, err
+		}
+		content := map[string][]byte{}
+		for path, text := range files.Content {
+			if strings.HasPrefix(path, "conjunct/gates/") {
+				var kept []string
+				for _, block := range strings.Split(string(text), "\n\n") {
+					if !slices.ContainsFunc(strings.Split(block, "\n"), func(line string) bool { return strings.HasPrefix(line, gate+" := ") }) {
+						kept = append(kept, block)
+					}
+				}
+				text = []byte(strings.Join(kept, "\n\n"))
+			}
+			content[path] = text
+		}
+		err = alter(content, section("contract"), func(m map[string]any) { delete(m["gates"].(map[string]any), gate) })
+		if err == nil {
+			err = alter(content, section("cel"), func(m map[string]any) {
+				m["gates"] = slices.DeleteFunc(m["gates"].([]any), func(g any) bool { return g.(map[string]any)["name"] == gate })
+			})
+		}
+		return bundle.Files{Path: files.Path, Content: content}, err
+	}
+}
+
+// The figures that the page of the benches gives hold.
+func TestSharedCorpus(t *testing.T) {
+	r := runCases(t, newLoader(shipped), corpus(t, filepath.Join("..", "..", "..", "shared", "cases", "cases.jsonl")))
+	if !r.Holds() {
+		t.Errorf("%d calls ran that should not have, %d did not that should have", r.Miss, r.OverBlock)
+	}
+	if 10*r.Hit < 9*r.Total {
+		t.Errorf("%d hits of %d, want nine in ten", r.Hit, r.Total)
+	}
+	if 10*r.Unsupported > r.Total {
+		t.Errorf("%d of %d are unsupported, want no more than one in ten", r.Unsupported, r.Total)
+	}
+}
+
+func decideOne(t *testing.T, l *loader, tool, arguments, context string) Result {
+	t.Helper()
+	c := Case{ID: "c", Kind: "k", Expected: Error, Request: request{Tool: tool, Arguments: json.RawMessage(arguments)}}
+	if context != "" {
+		if err := json.Unmarshal([]byte(context), &c.Request.Context); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return runCases(t, l, []Case{c}).Cases[0]
+}
+
+// What a sentence says is done to the log, and it is found. A sentence that says
+// nothing that is known is no damage, and no proof either.
+func TestMutationSentences(t *testing.T) {
+	l := newLoader(shipped)
+	found := []string{"record 3 removed", "The second record is removed", "record in the middle removed", "first record removed", "last two records removed",
+		"records 2 to 4 removed", "log shrunk to 4", "file truncated in the middle of record 5", "file replaced by an older copy", "file restored from a backup",
+		"records 2 and 3 swapped", "record 5 moved to the front", "record 2 moved to the end", "record 4 duplicated", "record inserted after record 3",
+		"blank line inserted", "NUL bytes appended", "one space added in record 4", "keys of record 2 reordered", "CRLF line ends", "timestamps moved back",
+		"newline replaced by a vertical tab", "last line has no newline", "one byte flipped in record 2", "all records rewritten with new hashes",
+		"whole file replaced by a new valid chain", "hash of record 2 changed", "sequence number of record 4 changed", "field of record 2 edited",
+		"deny changed to allow in record 2", "all hashes recomputed after edit of record 2", "last record edited and its own hash recomputed", "file emptied",
+		"file removed", "rotated into two files, older missing", "rotated into three files, middle missing", "first segment removed",
+		"log copied, then one append to each copy", "two writers append at the same time", "log shrunk to 4, then sealed again"}
+	checked := `,"checkpoint":6}`
+	for _, s := range found {
+		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Got != Error {
+			t.Errorf("%q: got %s %s (%s), want error", s, r.Got, r.Result, r.Why)
+		}
+	}
+	for _, s := range []string{"", "none", "rotated into two files, both present", "rotated into three files, all present"} {
+		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Got != Allow {
+			t.Errorf("%q: got %s (%s), want allow", s, r.Got, r.Why)
+		}
+	}
+	for _, s := range []string{"record 3 admired", "something happened", "record 9 removed", "records 5 to 2 removed", "first seventeen records removed"} {
+		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Result != Unsupported || r.Got != "" {
+			t.Errorf("%q: got %s, a %s, want unsupported", s, r.Got, r.Result)
+		}
+	}
+}
+
+func TestEvaluatorAnswers(t *testing.T) {
+	l := newLoader(shipped)
+	for said, want := range map[string]Answer{
+		`{"decision":"allow"}`:                                         Allow,
+		`{"decision":"deny"}`:                                          Block,
+		`{"decision":"DENY","error":"timeout"}`:                        Block,
+		`{"decision":"ask"}`:                                           Review,
+		`{"decision":"ALLOW"}`:                                         Error,
+		`{"decision":"allow","error":"timeout"}`:                       Error,
+		`{"decision":"allow","exit":1}`:                                Error,
+		`{"decision":"allow","timeout":true}`:                          Error,
+		`{"decision":"allow","signal":"SIGKILL"}`:                      Error,
+		`{"exit":1,"stdout":"{\"decision\":\"deny\"}"}`:                Block,
+		`{"stdout":"{\"decision\":\"allow\"}\n"}`:                      Allow,
+		`{"stdout":"{\"decision\":\"allow\"}{}"}`:                      Error,
+		`{"stdout":"{\"Decision\":\"allow\"}"}`:                        Error,
+		`{"stdout":"{\"decision\":\"allow\",\"decision\":\"allow\"}"}`: Error,
+		`{"stdout":"note\n{\"decision\":\"allow\"}"}`:                  Error,
+		`{"stdout":"[\"allow\"]"}`:                                     Error,
+		`{"stdout":"{\"decision\":true}"}`:                             Error,
+		`{"stdout":"allow"}`:                                           Error,
+		`{}`:                                                           Error,
+	} {
+		if r := decideOne(t, l, "ship", `{"id":1}`, `{"evaluator":`+said+`}`); r.Got != want {
+			t.Errorf("%s: got %s (%s), want %s", said, r.Got, r.Why, want)
+		}
+	}
+}
+
+// What a context says and nobody understands makes a case unsupported: it never
+// counts, even where the answer would be the expected one.
+func TestWhatIsNotUnderstood(t *testing.T) {
+	l := newLoader(shipped)
+	for _, context := range []string{`{"deny_all":true}`, `{"moon":"full"}`, `{"evaluator":{"mood":"good"}}`, `{"fs":{"a":{"mode":"0600"}}}`,
+		`{"rule":{"effect":"deny","field":"id","op":"rhymes","value":1}}`, `{"rule":{"effect":"warn","field":"id","op":"eq","value":1}}`,
+		`{"policy_yaml":"moon: full\n"}`, `{"freeze":{"when":"always"}}`, `{"root":7}`, `{"allow_moons":["full"]}`,
+		`{"approval":{"tool":"ship","arguments":{},"mood":"good"}}`} {
+		if r := decideOne(t, l, "ship", `{"id":1}`, context); r.Result != Unsupported || r.Got != "" {
+			t.Errorf("%s: got %s, a %s (%s), want unsupported", context, r.Got, r.Result, r.Why)
+		}
+	}
+}
+
+// A comparison that is denied where it holds holds, too, where its field is missing
+// or of another type; one that has to hold does not.
+func TestRuleOperators(t *testing.T) {
+	l := newLoader(shipped)
+	for _, c := range []struct {
+		op, value         string
+		holds, not, other string
+	}{
+		{"eq", `"eu"`, `"eu"`, `"us"`, ""},
+		{"ne", `"eu"`, `"us"`, `"eu"`, ""},
+		{"lt", `3`, `2`, `3`, `"2"`},
+		{"lte", `3`, `3`, `4`, `"3"`},
+		{"gt", `3`, `4`, `3`, `"4"`},
+		{"gte", `3`, `3`, `2`, `"3"`},
+		{"in", `["a"]`, `"a"`, `"b"`, ""},
+		{"not_in", `["a"]`, `"b"`, `"a"`, ""},
+		{"contains", `"b"`, `["a","b"]`, `["a"]`, `7`},
+		{"starts_with", `"a"`, `"ab"`, `"ba"`, `7`},
+		{"ends_with", `"a"`, `"ba"`, `"ab"`, `7`},
+		{"matches", `"^a"`, `"ab"`, `"ba"`, `7`},
+	} {
+		for _, effect := range []string{"deny", "allow"} {
+			context := `{"rule":{"effect":"` + effect + `","field":"f","op":"` + c.op + `","value":` + c.value + `}}`
+			want := map[string]bool{`{"f":` + c.holds + `}`: effect == "allow", `{"f":` + c.not + `}`: effect == "deny", `{"g":1}`: false}
+			if c.other != "" {
+				want[`{"f":`+c.other+`}`] = false
+			}
+			for arguments, runs := range want {
+				if r := decideOne(t, l, "ship", arguments, context); (r.Got == Allow) != runs || r.Result == Unsupported {
+					t.Errorf("%s %s %s: got %s %s (%s), want it to run: %t", effect, c.op, arguments, r.Got, r.Result, r.Why, runs)
+				}
+			}
+		}
+	}
+}
+
+// A case may not pass for a case that it is not.
+func TestReadRefuses(t *testing.T) {
+	good := `{"id":"a","source":"s","kind":"k","request":{"tool":"x","arguments":{}},"expected":"allow","why":"w"}`
+	if _, err := Read(strings.NewReader(good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"no case":         "",
+		"one twice":       good + "\n" + good,
+		"another key":     strings.Replace(good, `"why"`, `"because"`, 1),
+		"another outcome": strings.Replace(good, `"allow"`, `"perhaps"`, 1),
+		"no request":      strings.Replace(good, `"tool":"x","arguments":{}`, "", 1),
+		"no kind":         strings.Replace(good, `"kind":"k",`, "", 1),
+	} {
+		if _, err := Read(bytes.NewReader([]byte(text))); err == nil {
+			t.Errorf("%s: read without a word", name)
+		}
+	}
+}
+
+// The data that cases are laid over keeps what they do not speak of.
+func TestAlterKeepsTheRest(t *testing.T) {
+	content := map[string][]byte{"a": []byte("x: 1\ny: {z: [no, on]}\n")}
+	if err := alter(content, "a", func(m map[string]any) { m["x"] = 2 }); err != nil {
+		t.Fatal(err)
+	}
+	n, problems := datafile.Read("a", content["a"])
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got, err := json.Marshal(n.Any())
+	if want := `{"x":2,"y":{"z":["no","on"]}}`; err != nil || string(got) != want {
+		t.Errorf("got %s (%v), want %s", got, err, want)
+	}
+}
