@@ -225,22 +225,8 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 			a = write
 		}
 		l.guess(c, operands, in, a)
-		if len(p.runs) > 0 {
-			l.overrides(c, operands)
-		}
 	}
 	return in, in
-}
-
-// overrides looks at variables of a build that are set on its command line: what
-// the build runs may be one.
-func (l *line) overrides(c *invocation, words []shellWord) {
-	for _, w := range words {
-		name, _, set := strings.Cut(w.text, "=")
-		if set && (sensitive(name) || slices.Contains([]string{"AR", "AS", "LD", "CPP", "RM", "CP", "INSTALL", "GO", "NPM", "NODE"}, name)) {
-			c.problem("option_runs_program")
-		}
-	}
 }
 
 // pages reports pagers and editors that take commands of their own.
