@@ -2,6 +2,7 @@ package signals
 
 import (
 	"context"
+	"encoding/base64"
 	"math"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 	for _, f := range s.gitleaks.DetectContext(ctx, detect.Fragment{Raw: text}) {
 		h := hit{rule: f.RuleID, value: f.Secret, certainty: certain}
 		loose := s.named[f.RuleID] || strings.HasPrefix(f.RuleID, "curl-")
-		if f.RuleID == "generic-api-key" && !h.assigned(f.Match) || loose && placeholder(h.value) || example(h) {
+		if f.RuleID == "generic-api-key" && !h.assigned(f.Match) || loose && placeholder(h.value) || example(h) || f.RuleID != "generic-api-key" && spellsWords(h.value) {
 			continue
 		}
 		if s.named[f.RuleID] {
@@ -313,6 +314,15 @@ func placeholder(v string) bool {
 func example(h hit) bool {
 	return documented.MatchString(h.value) || strings.Contains(h.value, "xxxxxxxx") || strings.Contains(h.value, "XXXXXXXX") || strings.Contains(h.value, "00000000")
 }
+
+// spellsWords reports a value that is plain words in base64: what begins like a
+// token of a known form may be any text that begins with the same letters.
+func spellsWords(value string) bool {
+	raw, err := base64.RawStdEncoding.DecodeString(value[:len(value)/4*4])
+	return err == nil && len(raw) >= 24 && plainWords.MatchString(string(raw))
+}
+
+var plainWords = re(`^[A-Za-z]*([ ,.;:'-]{1,2}[A-Za-z]+){3,}[ ,.;:'-]{0,2}$`)
 
 // classes counts the kinds of characters in a text: lower case, upper case,
 // digits, others.
