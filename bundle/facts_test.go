@@ -103,3 +103,23 @@ func TestOnlyTheFactsThatRulesReadAreComputed(t *testing.T) {
 		t.Errorf("of an undeclared tool: %v, %v", facts, unknown)
 	}
 }
+
+func TestANumberIsNotComparedWithText(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		bad  bool
+	}{
+		{`input.action.arguments.amount > "100"`, true},
+		{`"100" >= input.action.arguments.amount`, true},
+		{`input.action.arguments.amount == true`, true},
+		{`input.action.arguments.amount in {"1", "2"}`, false}, // no constant of its own is compared
+		{`input.action.arguments.amount > 100`, false},
+		{`input.action.arguments.to == "100"`, false},
+	} {
+		f := with(small(t), "conjunct/gates/gates.rego", gate(c.body), contractFile, strings.Replace(smallContract, "gates:\n", "gates:\n  quiet: {on_fail: block, tools: [pay]}\n", 1))
+		found := slices.ContainsFunc(problems(t, f), func(p Problem) bool { return p.Code == "rego_type" && p.Row == 4 })
+		if found != c.bad {
+			t.Errorf("%s: reported %v, want %v: %v", c.body, found, c.bad, problems(t, f))
+		}
+	}
+}

@@ -76,7 +76,9 @@ func argumentShape(have *rego.Shape, a engine.Argument) *rego.Shape {
 		return next.Maybe()
 	}
 	switch a.Type {
-	case engine.NoType, engine.AnyType, engine.ObjectType, engine.ArrayType, engine.NumberType, engine.IntegerType:
+	case engine.NumberType, engine.IntegerType:
+		next.Number = true
+	case engine.NoType, engine.AnyType, engine.ObjectType, engine.ArrayType:
 	default:
 		next = rego.Leaf(a.Type.String())
 	}

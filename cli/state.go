@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -63,6 +64,10 @@ func stateInit(c *cli.Context, env *Env) error {
 	return nil
 }
 
+// patience is how long a command waits for another one that has the state open:
+// a host that calls tools side by side asks side by side.
+const patience = 3 * time.Second
+
 // openState opens a state directory for writing.
 func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 	o := pdp.Options{Now: func() int64 { return env.Now().Unix() }, World: env.World}
@@ -74,6 +79,9 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 		o.RedactionKey = key
 	}
 	p, err := pdp.Open(dir, o)
+	for end := time.Now().Add(patience); errors.Is(err, pdp.ErrLocked) && time.Now().Before(end) && c.Context.Err() == nil; p, err = pdp.Open(dir, o) {
+		time.Sleep(20 * time.Millisecond)
+	}
 	switch {
 	case errors.Is(err, pdp.ErrNoState):
 		return nil, noState(dir)
@@ -165,6 +173,9 @@ func stateActivate(c *cli.Context, env *Env) error {
 	dir, err := oneArgument(c, "DIR")
 	if err != nil {
 		return err
+	}
+	if !c.IsSet("bundle") {
+		return usagef("name it with --bundle", "nothing says which bundle to put in force")
 	}
 	b, err := loadBundle(c)
 	if err != nil {

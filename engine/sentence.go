@@ -16,7 +16,11 @@ func sentence(j *judgement) string {
 	}
 	parts = append(parts, j.sayFloor()...)
 	if j.d.Tier != j.d.BaseTier && !slices.ContainsFunc(j.d.Floors, func(f Floor) bool { return f.Applied }) {
-		parts = append(parts, "The tier is "+j.d.Tier.String()+".")
+		why := ""
+		if !j.declared {
+			why = ": the registry does not declare the tool"
+		}
+		parts = append(parts, "The tier is "+j.d.Tier.String()+why+".")
 	}
 	parts = append(parts, j.sayGates()...)
 	parts = append(parts, j.sayOutcome())

@@ -149,10 +149,32 @@ func (l *linter) expression(pkg string, e *ast.Expr, locals map[ast.Var]*ast.Ter
 	switch e.Operator().String() {
 	case "lt", "lte", "gt", "gte":
 		l.order(pkg, e, follow(terms[1], locals), follow(terms[2], locals))
+		l.numbers(pkg, e, follow(terms[1], locals), terms[2])
+		l.numbers(pkg, e, follow(terms[2], locals), terms[1])
 	case "eq", "equal", "neq", "assign", "internal.member_2":
 		a, b := follow(terms[1], locals), follow(terms[2], locals)
 		l.compare(pkg, e, a, b)
 		l.compare(pkg, e, b, a)
+		l.numbers(pkg, e, a, b)
+		l.numbers(pkg, e, b, a)
+	}
+}
+
+// numbers reports a number that is compared with a constant that is none: OPA
+// orders every number before every text, so the answer is the same for all.
+func (l *linter) numbers(pkg string, e *ast.Expr, path, other *ast.Term) {
+	ref, ok := path.Value.(ast.Ref)
+	if !ok || !ref.HasPrefix(ast.InputRootRef) {
+		return
+	}
+	keys, whole := constantPath(ref)
+	shape, _, bad := l.input(pkg).at(keys)
+	if !whole || bad >= 0 || shape == nil || !shape.Number {
+		return
+	}
+	switch other.Value.(type) {
+	case ast.String, ast.Boolean:
+		l.report(e.Location, "rego_type", fmt.Sprintf("%s is a number and is compared with %s", ref, other), "write the constant as the registry declares the argument")
 	}
 }
 

@@ -22,6 +22,10 @@ type Shape struct {
 	Optional bool
 	// Types are the JSON types of a leaf; nil for any.
 	Types []string
+	// Number says that the value is a number where it is there and fits: a
+	// comparison with anything else never says what its author meant. It is not
+	// among Types, since what OPA knows to be a number it compares away.
+	Number bool
 }
 
 // Object returns a shape with the given fields.
