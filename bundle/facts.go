@@ -26,6 +26,7 @@ func (b *Bundle) ReadsFacts() bool { return b.detector.Needed() }
 // form, so its keys are held to a form only where facts are computed from it.
 func (l *loader) detector(b *Bundle) *signals.Detector {
 	need := l.families(b)
+	l.factsOfRedacted(need)
 	var scope signals.Scope
 	n := l.root.At("conjunct", "scope")
 	if len(need) > 0 && n != nil {
@@ -36,6 +37,25 @@ func (l *loader) detector(b *Bundle) *signals.Detector {
 		l.Report(deepest(n, p.Path), "data_scope", p.Hint, "scope %s: %s", strings.Join(p.Path, "."), p.Message)
 	}
 	return d
+}
+
+// factsOfRedacted reports a redacted argument that facts would show: they stand in
+// the journal as they are.
+func (l *loader) factsOfRedacted(need []signals.Family) {
+	shows := func(f signals.Family) bool {
+		return f == signals.Path || f == signals.Shell || f == signals.Network || f == signals.Tests
+	}
+	if !slices.ContainsFunc(need, shows) {
+		return
+	}
+	for _, tool := range slices.Sorted(maps.Keys(l.contract.Redact)) {
+		for _, name := range l.contract.Redact[tool] {
+			if kind := l.registry.tools[tool].Arguments[name].Kind; kind != engine.NoKind && kind != engine.PlainKind {
+				l.Report(l.root.At("conjunct", "contract", "redact", tool), "data_redact", "do not redact it, or take its kind away in the registry",
+					"redact names argument %q of %s, which is a %s: the facts that rules read would write it into the journal", name, tool, kind)
+			}
+		}
+	}
 }
 
 // families lists the families of facts that a rule or gate reads.

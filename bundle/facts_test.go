@@ -123,3 +123,17 @@ func TestANumberIsNotComparedWithText(t *testing.T) {
 		}
 	}
 }
+
+func TestARedactedArgumentIsNotOneThatFactsShow(t *testing.T) {
+	redacting := func(body, registry string) Files {
+		f := running(t, body)
+		return with(f, registryFile, registry, contractFile, string(f.Content[contractFile])+"redact: {run: [line]}\n")
+	}
+	const shell, windows = "input.facts.shell.any.never == false", "input.facts.time.windows.night == false"
+	ps := problems(t, redacting(shell, runRegistry))
+	if !slices.ContainsFunc(ps, func(p Problem) bool { return p.Code == "data_redact" && strings.Contains(p.Message, `"line"`) }) {
+		t.Errorf("got %v, want data_redact", ps)
+	}
+	load(t, redacting(windows, runRegistry))
+	load(t, redacting(shell, strings.Replace(runRegistry, "kind: command", "kind: plain", 1)))
+}
