@@ -32,6 +32,9 @@ func TestWhatOptionsOfBuildsAndTestsDo(t *testing.T) {
 		{"npm test --node-options=--require=./evil.js", "option_runs_program", ""},
 		{"pytest --junitxml=.git/config", "option_writes", ".git/config write"},
 		{"pytest --basetemp .git/hooks", "option_writes", ".git/hooks delete"},
+		{"pytest -oaddopts=--basetemp=src", "option_runs_program", ""},
+		{"pytest --override-ini=addopts=-pevil", "option_runs_program", ""},
+		{"pytest --report-log .claude/x", "option_writes", ".claude/x write"},
 		{"make test --eval='x:;evil'", "option_runs_program", ""},
 		{"make test -E 'x:;evil'", "option_runs_program", ""},
 		{"make test SHELL=./evil", "environment", ""},
@@ -66,6 +69,16 @@ func TestPlainBuildsAndTestsDoNothingElse(t *testing.T) {
 			if p := one.(map[string]any)["problems"].([]any); len(p) > 0 || len(unknown) > 0 {
 				t.Errorf("%s: problems %v, unknown %v", line, p, unknown)
 			}
+		}
+	}
+}
+
+func TestWhatIsReadAsCodeFromAStreamIsUnknown(t *testing.T) {
+	for _, line := range []string{"make -f - test", "make -f- test <<< 'test:;evil'", "make --file=/dev/stdin", "gmake --makefile /dev/fd/0"} {
+		d, _ := New(Scope{}, []Family{Shell})
+		facts, unknown := d.Facts(context.Background(), one(line, engine.CommandKind), World{Dir: "/w", Home: "/home/u"})
+		if facts["shell"].(map[string]any)["commands"] != nil || !slices.Contains(unknown, "shell: code_from_stdin at /a") {
+			t.Errorf("%s: unknown %v", line, unknown)
 		}
 	}
 }

@@ -301,6 +301,9 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 			c.problem("option_writes")
 		}
 		c.effect(o.value)
+		if o.value == "execute" && (v.text == "-" || v.text == "/dev/stdin" || v.text == "/dev/fd/0") {
+			l.fail("code_from_stdin")
+		}
 		l.operands(c, []shellWord{v}, in, access(o.value))
 	case "target":
 		s.target = true
