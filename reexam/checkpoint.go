@@ -175,7 +175,8 @@ func StateFile(dir string, seq uint64) string {
 	return filepath.Join(dir, "checkpoints", strconv.FormatUint(seq, 10)+".jsonl")
 }
 
-// Stored lists the entries whose state a directory keeps.
+// Stored lists the entries whose state a directory keeps, in plain files: reading
+// anything else could never end.
 func Stored(dir string) (out []uint64, err error) {
 	files, err := os.ReadDir(filepath.Join(dir, "checkpoints"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -183,7 +184,7 @@ func Stored(dir string) (out []uint64, err error) {
 	}
 	for _, f := range files {
 		number, isState := strings.CutSuffix(f.Name(), ".jsonl")
-		if seq, err := strconv.ParseUint(number, 10, 64); isState && err == nil {
+		if seq, err := strconv.ParseUint(number, 10, 64); isState && err == nil && f.Type().IsRegular() {
 			out = append(out, seq)
 		}
 	}
