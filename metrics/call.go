@@ -31,7 +31,6 @@ const (
 )
 
 func (c *call) queued() bool  { return c.first.Outcome == engine.Review }
-func (c *call) refused() bool { return c.first.Outcome == engine.Block }
 func (c *call) stopped() bool { return c.first.Outcome != engine.Allow }
 func (c *call) wrong() bool   { return c.answer == rejected || c.executed && c.incident != "" }
 func (c *call) failed() bool  { return c.result == engine.ResultError.String() }

@@ -70,6 +70,9 @@ func newScanner() (*scanner, error) {
 // complete unless the context ended.
 func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 	shared := shareLinks(text)
+	// The type that takes its place belongs to a package that this release of the
+	// detector does not accept yet.
+	//lint:ignore SA1019 DetectContext takes this type and no other
 	for _, f := range s.gitleaks.DetectContext(ctx, detect.Fragment{Raw: text}) {
 		h := hit{rule: f.RuleID, value: f.Secret, certainty: certain}
 		loose := s.named[f.RuleID] || strings.HasPrefix(f.RuleID, "curl-")

@@ -190,10 +190,7 @@ func javaFunctions(ts []token) (fs []function) {
 	return fs
 }
 
-var (
-	jsTest  = re(`^(?:it|test|specify|bench|xit|xtest|xspecify|fit|ftest)$`)
-	jsSuite = re(`^(?:describe|context|suite|xdescribe|xcontext|fdescribe|fcontext)$`)
-)
+var jsTest = re(`^(?:it|test|specify|bench|xit|xtest|xspecify|fit|ftest)$`)
 
 func jsFunctions(ts []token) (fs []function) {
 	for i := 0; i+2 < len(ts); i++ {

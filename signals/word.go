@@ -77,7 +77,15 @@ func (l *line) braces(w *syntax.Word) []*syntax.Word {
 		l.fail("too_large")
 		return []*syntax.Word{w}
 	}
-	return expand.Braces(parts)
+	var out []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, parts) {
+		if err != nil {
+			l.fail("too_large")
+			return []*syntax.Word{w}
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // splitBraces is a word with its braces as parts of their own, if it has any.

@@ -41,7 +41,6 @@ type setup struct {
 	origins map[string]string
 	history history
 	now     string
-	zoned   bool // a time of the case has no zone
 	plan    []string
 	done    []string
 	// criticGate: the contract has to say why CRITIC may be left out.
