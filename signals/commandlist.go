@@ -22,13 +22,14 @@ type commandPattern struct {
 // commandList is a named list.
 type commandList struct {
 	name     string
+	fact     any // the name, as facts hold it
 	patterns []commandPattern
 }
 
 // compilePatterns compiles the command lists of a scope, by name.
 func compilePatterns(lists map[string][]string) (out []commandList, problems []ScopeProblem) {
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		l := commandList{name: name}
+		l := commandList{name: name, fact: name}
 		for i, text := range lists[name] {
 			p, message, hint := compilePattern(text)
 			if message != "" {

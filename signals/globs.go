@@ -34,6 +34,7 @@ const (
 // globList is a named list.
 type globList struct {
 	name  string
+	fact  any // the name, as facts hold it
 	globs []glob
 }
 
@@ -41,7 +42,7 @@ type globList struct {
 func compileLists(lists map[string][]string) (out []globList, problems []ScopeProblem) {
 	places := map[baseKey]int{}
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		l := globList{name: name}
+		l := globList{name: name, fact: name}
 		for i, text := range lists[name] {
 			g, message, hint := compileGlob(text)
 			if message != "" {
@@ -182,6 +183,7 @@ func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
 				full = t.world.Dir + "/" + full
 			}
 			r.name = path.Clean(full)
+			t.settle(r.name, r.place)
 		}
 		m.roots = append(m.roots, r)
 	}
@@ -220,7 +222,7 @@ func below(folder, name string) bool {
 // that led to it, in any case or composition. under is folded for what may be
 // inside a folder.
 func (m *matcher) listed(p place) (exact, folded, under []any) {
-	exact, folded, under = []any{}, []any{}, []any{}
+	exact, folded, under = make([]any, 0, len(m.lists)), make([]any, 0, len(m.lists)), make([]any, 0, len(m.lists))
 	names := make([]string, 0, len(p.forms)+1)
 	for _, f := range append([]string{p.resolved}, p.forms...) {
 		if f = fold(f); !slices.Contains(names, f) {
@@ -230,13 +232,13 @@ func (m *matcher) listed(p place) (exact, folded, under []any) {
 	for _, l := range m.lists {
 		onExact := slices.ContainsFunc(l.globs, func(g glob) bool { return m.exact(g, p.resolved) })
 		if onExact {
-			exact = append(exact, l.name)
+			exact = append(exact, l.fact)
 		}
 		if onExact || slices.ContainsFunc(l.globs, func(g glob) bool { return m.folded(g, names) }) {
-			folded = append(folded, l.name)
+			folded = append(folded, l.fact)
 		}
 		if p.folder && slices.ContainsFunc(l.globs, func(g glob) bool { return m.under(g, names) }) {
-			under = append(under, l.name)
+			under = append(under, l.fact)
 		}
 	}
 	return exact, folded, under

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func (m *matcher) unresolved() (out []Unknown) {
 		}
 	}
 	for _, l := range m.lists {
-		if slices.ContainsFunc(l.globs, func(g glob) bool { return len(m.base(g).folded) == 0 }) {
+		if !path.IsAbs(m.tree.world.Home) && slices.ContainsFunc(l.globs, func(g glob) bool { return len(m.base(g).folded) == 0 }) {
 			out = append(out, Unknown{Family: Path, Code: "home_unknown", Where: "scope.paths." + l.name})
 		}
 	}
@@ -135,6 +136,11 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 	for _, u := range script.unknown {
 		unknown = append(unknown, Unknown{Family: Path, Code: u.Code, Where: u.Where})
 	}
+	total := 0
+	for _, command := range script.commands {
+		total += len(command.touches)
+	}
+	out = slices.Grow(out, total)
 	for _, command := range script.commands {
 		for _, one := range command.touches {
 			if !one.guessed || m.likely(one) {

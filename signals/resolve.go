@@ -38,6 +38,9 @@ type place struct {
 type tree struct {
 	world World
 	seen  map[string]look
+	// plain are folders of which every component was seen to be a folder and no
+	// link: what is below them is followed from there.
+	plain []string
 }
 
 type look struct {
@@ -169,7 +172,7 @@ func decoded(name string) string {
 
 // walk follows the components of an absolute path.
 func (t *tree) walk(p *place, full string, follow bool) {
-	cur, rest := "/", strings.Split(full, "/")
+	cur, rest := t.from(full)
 	p.exists, p.folder = true, true
 	for links := 0; len(rest) > 0; {
 		name := rest[0]
@@ -228,6 +231,24 @@ func (t *tree) walk(p *place, full string, follow bool) {
 		}
 	}
 	p.resolved = cur
+}
+
+// from is where a path is followed from: the root, or a folder above it that is
+// known to be plain.
+func (t *tree) from(full string) (cur string, rest []string) {
+	for _, folder := range t.plain {
+		if len(full) > len(folder) && full[len(folder)] == '/' && strings.HasPrefix(full, folder) {
+			return folder, strings.Split(full[len(folder)+1:], "/")
+		}
+	}
+	return "/", strings.Split(full, "/")
+}
+
+// settle takes note of a folder that was followed, where nothing in it is a link.
+func (t *tree) settle(full string, p place) {
+	if p.unknown == "" && p.exists && p.folder && p.link == "" && p.resolved == full && !slices.ContainsFunc(p.forms, func(f string) bool { return f != full }) && full != "/" {
+		t.plain = append(t.plain, full)
+	}
 }
 
 func names(component string) bool { return component != "" && component != "." }

@@ -31,15 +31,15 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text[i] = validText(w.text)
 		words[i] = text[i]
 	}
-	exact, folded := []any{}, []any{}
+	exact, folded := make([]any, 0, len(d.commands)), make([]any, 0, len(d.commands))
 	restricted := foldWords(c.words)
 	for _, l := range d.commands {
 		on := slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.exact(c.words) })
 		if on {
-			exact = append(exact, l.name)
+			exact = append(exact, l.fact)
 		}
 		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(restricted) }) {
-			folded = append(folded, l.name)
+			folded = append(folded, l.fact)
 		}
 	}
 	via := []any{}

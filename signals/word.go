@@ -65,7 +65,7 @@ func dollarQuoted(p syntax.WordPart) bool {
 
 // braces is what brace expansion makes of a word.
 func (l *line) braces(w *syntax.Word) []*syntax.Word {
-	if manyBraces(w) {
+	if openBraces(w) > maxBraces {
 		l.fail("too_large")
 		return []*syntax.Word{w}
 	}
@@ -90,23 +90,25 @@ func (l *line) braces(w *syntax.Word) []*syntax.Word {
 
 // splitBraces is a word with its braces as parts of their own, if it has any.
 func splitBraces(w *syntax.Word) (*syntax.Word, bool) {
-	if manyBraces(w) {
+	switch n := openBraces(w); {
+	case n == 0:
+		return w, false
+	case n > maxBraces:
 		return w, true
 	}
 	out := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	return out, syntax.SplitBraces(out)
 }
 
-// manyBraces reports a word with more braces than words may be made of it. To
-// split one takes the parser the square of their number.
-func manyBraces(w *syntax.Word) bool {
-	n := 0
+// openBraces counts the opening braces of a word. To split one takes the parser
+// the square of their number.
+func openBraces(w *syntax.Word) (n int) {
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
 			n += strings.Count(lit.Value, "{")
 		}
 	}
-	return n > maxBraces
+	return n
 }
 
 // countBraces is how many words a word with braces makes, or more than the limit.
