@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/conjunct-project/conjunct/engine"
@@ -437,10 +438,11 @@ func (r *review) commands(s *script) {
 	}
 	for _, c := range s.commands {
 		var from, to []touch
+		veiled := sync.OnceValue(func() bool { return opaque(c) })
 		for _, t := range c.touches {
 			switch {
 			case t.guessed:
-				if (t.access == write || opaque(c)) && r.concerns(t) {
+				if (t.access == write || veiled()) && r.concerns(t) {
 					r.miss(t.argument, "unseen")
 				}
 			case t.unknown != "" && t.access != read:
@@ -480,14 +482,14 @@ var formatters = []string{"gofmt", "goimports", "gofumpt", "black", "isort", "pr
 // opaque reports whether nobody knows what a command does to the files that it
 // names. Programs that run, check or format tests are given them all the time.
 func opaque(c *invocation) bool {
+	if c.known && !slices.Contains(c.problems, "inline_code") {
+		return false
+	}
 	var text []string
 	for _, w := range c.words {
 		text = append(text, w.text)
 	}
-	if slices.Contains(formatters, path.Base(c.program())) || runsTests.MatchString(strings.Join(text, " ")) {
-		return false
-	}
-	return !c.known || slices.Contains(c.problems, "inline_code")
+	return !slices.Contains(formatters, path.Base(c.program())) && !runsTests.MatchString(strings.Join(text, " "))
 }
 
 // moves reports whether a command gives files other names.
