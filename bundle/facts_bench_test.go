@@ -49,7 +49,8 @@ func BenchmarkFacts(b *testing.B) {
 		{"edit", "edit_file", map[string]any{"path": "src/step.go", "before": source[:500], "after": source[:400] + "// done\n"}},
 		{"edit of a test", "edit_file", map[string]any{"path": "src/step_test.go", "before": test, "after": test + "\n// done\n"}},
 		{"command", "shell", map[string]any{"command": "git commit -m '" + strings.Repeat("what was done and why; ", 42) + "' && go test ./..."}},
-		{"sixteen commands", "shell", map[string]any{"command": strings.Repeat("git add src/step.go && git diff --stat -- src/step.go; ", 16) + "git status"}},
+		{"sixteen commands", "shell", map[string]any{"command": strings.Repeat("git diff --stat -- src/a/package/of/some/depth/step.go; ", 15) + "git status"}},
+		{"thirty-three commands", "shell", map[string]any{"command": strings.Repeat("git add src/step.go && git diff --stat -- src/step.go; ", 16) + "git status"}},
 	}
 	for _, scanner := range []bool{false, true} {
 		loaded := coder(b, scanner)

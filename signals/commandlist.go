@@ -23,7 +23,7 @@ type commandPattern struct {
 type commandList struct {
 	name     string
 	fact     any // the name, as facts hold it
-	patterns []commandPattern
+	patterns []*commandPattern
 }
 
 // compilePatterns compiles the command lists of a scope, by name.
@@ -36,7 +36,7 @@ func compilePatterns(lists map[string][]string) (out []commandList, problems []S
 				problems = append(problems, ScopeProblem{Path: []string{"commands", name, strconv.Itoa(i)}, Message: message, Hint: hint})
 				continue
 			}
-			l.patterns = append(l.patterns, p)
+			l.patterns = append(l.patterns, &p)
 		}
 		out = append(out, l)
 	}
@@ -71,7 +71,7 @@ func compilePattern(text string) (p commandPattern, message, hint string) {
 }
 
 // exact reports that a command is what a pattern allows, word by word.
-func (p commandPattern) exact(words []shellWord) bool {
+func (p *commandPattern) exact(words []shellWord) bool {
 	if len(words) < len(p.words) || !p.open && len(words) > len(p.words) {
 		return false
 	}
@@ -86,7 +86,7 @@ func (p commandPattern) exact(words []shellWord) bool {
 // folded reports that a command may be what a pattern forbids: whatever way its
 // program is named, its options are written or ordered, or its open words turn
 // out.
-func (p commandPattern) folded(c foldedWords) bool {
+func (p *commandPattern) folded(c foldedWords) bool {
 	if c.none {
 		return false
 	}
@@ -220,6 +220,9 @@ func abbreviates(have, want string) bool {
 
 // star matches text with a pattern in which a star is any text.
 func star(pattern, s string) bool {
+	if pattern != "" && pattern[0] != '*' && (s == "" || s[0] != pattern[0]) {
+		return false // nearly always
+	}
 	if !strings.Contains(pattern, "*") {
 		return pattern == s
 	}

@@ -111,6 +111,9 @@ func (h *hosts) command(c *invocation) {
 
 // addressed reads an address with a scheme.
 func addressed(text string) (scheme, host string, ok bool) {
+	if !strings.Contains(text, "//") {
+		return "", "", false
+	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme == "file" {
 		return "", "", false

@@ -34,11 +34,11 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 	exact, folded := make([]any, 0, len(d.commands)), make([]any, 0, len(d.commands))
 	restricted := foldWords(c.words)
 	for _, l := range d.commands {
-		on := slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.exact(c.words) })
+		on := slices.ContainsFunc(l.patterns, func(p *commandPattern) bool { return p.exact(c.words) })
 		if on {
 			exact = append(exact, l.fact)
 		}
-		if on || slices.ContainsFunc(l.patterns, func(p commandPattern) bool { return p.folded(restricted) }) {
+		if on || slices.ContainsFunc(l.patterns, func(p *commandPattern) bool { return p.folded(restricted) }) {
 			folded = append(folded, l.fact)
 		}
 	}
