@@ -86,7 +86,7 @@ type lexer struct {
 // lex cuts source text into tokens. The second result is false where the text
 // ends inside a comment or a string of several lines.
 func lex(l language, text string) ([]token, bool) {
-	x := lexer{language: l, text: text}
+	x := lexer{language: l, text: text, tokens: make([]token, 0, len(text)/4+8)}
 	x.newLine()
 	for x.at < len(x.text) {
 		x.next()
@@ -448,7 +448,11 @@ func plain(ts []token) string {
 
 // solid is tokens without the ends of lines.
 func solid(ts []token) []token {
-	return slices.DeleteFunc(slices.Clone(ts), func(t token) bool { return t.kind == lineToken })
+	lineEnd := func(t token) bool { return t.kind == lineToken }
+	if !slices.ContainsFunc(ts, lineEnd) {
+		return slices.Clip(ts)
+	}
+	return slices.DeleteFunc(slices.Clone(ts), lineEnd)
 }
 
 // split cuts tokens at separators that stand in no bracket.
