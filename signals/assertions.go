@@ -32,19 +32,22 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 	}
 	for i := 0; i < len(ts); i++ {
 		t := ts[i]
-		if t.kind != wordToken || i > 0 && (ts[i-1].is("def") || ts[i-1].is("func") || ts[i-1].is("fn") || ts[i-1].is("function") || ts[i-1].is("import") || ts[i-1].is("@")) {
+		if t.kind != wordToken || declares(near(ts, i-1)) {
 			continue
 		}
 		var a []assertion
 		end := i
+		// What follows is looked at first: nearly no word is worth an expression.
+		next := near(ts, i+1)
+		called := next.is("(")
 		switch {
 		case e == pythonTests && t.text == "assert":
 			a, end = statement(ts, i)
-		case opensChain.MatchString(t.text) && i+1 < len(ts) && (ts[i+1].is("(") || ts[i+1].is("{") && e == rubyTests):
+		case (called || next.is("{") && e == rubyTests) && opensChain.MatchString(t.text):
 			a, end = chain(e, ts, i)
-		case e == rustTests && rustAssert.MatchString(t.text) && i+2 < len(ts) && ts[i+1].is("!"):
+		case e == rustTests && next.is("!") && i+2 < len(ts) && rustAssert.MatchString(t.text):
 			a, end = chain(e, ts, i)
-		case namesAssertion.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is("("), namesPackage.MatchString(t.text) && i+1 < len(ts) && ts[i+1].is(".") && (e == goTests || e == jsTests):
+		case called && namesAssertion.MatchString(t.text), next.is(".") && (e == goTests || e == jsTests) && slices.Contains(namesPackage, t.text):
 			a, end = chain(e, ts, i)
 			if len(a) == 1 && ofMock.MatchString(t.text) && i > 0 && ts[i-1].is(".") {
 				a[0].subject, a[0].expected, a[0].strength = receiver(ts, i-1), a[0].whole, strengthOf(t.text)
@@ -58,11 +61,20 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 	return list
 }
 
+// declares reports a token behind which a name is made and not used.
+func declares(t token) bool {
+	switch t.text {
+	case "def", "func", "fn", "function", "import", "@":
+		return t.kind != stringToken
+	}
+	return false
+}
+
 var (
 	opensChain     = re(`^(?:expect\w*|assertThat|verify|that)$`)
 	rustAssert     = re(`^(?:debug_)?assert(?:_\w+)?$`)
 	namesAssertion = re(`^(?:assert\w*|refute\w*|raises|warns|fail)$`)
-	namesPackage   = re(`^(?:assert|require|is|check|chai|should)$`)
+	namesPackage   = strings.Fields("assert require is check chai should")
 	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
 	ofMock         = re(`^assert_(?:called|any_call|has_calls|not_called|awaited|has_awaits|any_await)`)
 	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await"}
@@ -368,7 +380,7 @@ func guards(ts []token) (list []assertion) {
 				open = open[:len(open)-1]
 			}
 			start = i + 1
-		case i+1 < len(ts) && i > 1 && ts[i+1].is("(") && ts[i-1].is(".") && fails.MatchString(t.text) && !slices.Contains([]string{"fmt", "errors", "log", "slog", "logger"}, ts[i-2].text):
+		case i+1 < len(ts) && i > 1 && ts[i+1].is("(") && ts[i-1].is(".") && slices.Contains(fails, t.text) && !slices.Contains([]string{"fmt", "errors", "log", "slog", "logger"}, ts[i-2].text):
 			var header []token
 			for k := len(open) - 1; k >= 0 && header == nil; k-- {
 				if headed(open[k].header) {
@@ -381,7 +393,7 @@ func guards(ts []token) (list []assertion) {
 	return list
 }
 
-var fails = re(`^(?:Errorf?|Fatalf?|Fail|FailNow)$`)
+var fails = strings.Fields("Error Errorf Fatal Fatalf Fail FailNow")
 
 // headed reports whether tokens begin an if, an else or a case.
 func headed(ts []token) bool {

@@ -64,27 +64,29 @@ func never(ts []token) (list []marker) {
 }
 
 var (
-	goSkip     = re(`^(?:Skip|Skipf|SkipNow)$`)
+	goSkip     = strings.Fields("Skip Skipf SkipNow")
 	goPlatform = re(`^(?:// ?\+build|//go:build)\s+(?:(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|arm|386|cgo|race|go1\.\d+)|[!&|() ,\t])+$`)
 	ginkgo     = re(`^[XFP](?:It|Describe|Context|When|Specify|Entry|DescribeTable)$`)
 )
 
 func goMarkers(ts []token) (list []marker) {
 	for i, t := range ts {
-		calls := near(ts, i+1).is("(")
+		if t.kind != directiveToken && t.kind != wordToken {
+			continue
+		}
+		before, calls := near(ts, i-1), near(ts, i+1).is("(")
 		switch {
 		case t.kind == directiveToken && goPlatform.MatchString(strings.TrimSpace(t.text)):
 			list = append(list, marker{t.text, buildTag, likely})
 		case t.kind == directiveToken:
 			list = append(list, marker{t.text, buildTag, sure})
-		case t.kind != wordToken:
-		case goSkip.MatchString(t.text) && (near(ts, i-1).is(".") || calls && !near(ts, i-1).is("func")):
+		case (before.is(".") || calls && !before.is("func")) && slices.Contains(goSkip, t.text):
 			list = append(list, skip("Skip"))
-		case t.text == "Short" && near(ts, i-1).is(".") && near(ts, i-2).is("testing"):
+		case t.text == "Short" && before.is(".") && near(ts, i-2).is("testing"):
 			list = append(list, skip("testing.Short"))
 		case t.text == "Exit" && near(ts, i-2).is("os") && near(ts, i+2).is("0"):
 			list = append(list, skip("os.Exit(0)"))
-		case ginkgo.MatchString(t.text) && calls:
+		case calls && ginkgo.MatchString(t.text):
 			list = append(list, skip(t.text))
 		}
 	}
@@ -92,8 +94,8 @@ func goMarkers(ts []token) (list []marker) {
 }
 
 var (
-	pytestMark = re(`^(?:skip|skipif|xfail)$`)
-	unitSkip   = re(`^(?:skip|skipIf|skipUnless|expectedFailure|SkipTest|skipTest|skipif|xfail|importorskip)$`)
+	pytestMark = strings.Fields("skip skipif xfail")
+	unitSkip   = strings.Fields("skip skipIf skipUnless expectedFailure SkipTest skipTest skipif xfail importorskip")
 )
 
 func pythonMarkers(ts []token) (list []marker) {
@@ -101,7 +103,7 @@ func pythonMarkers(ts []token) (list []marker) {
 		list = append(list, marker{f, caseRemoved, sure})
 	}
 	for i, t := range ts {
-		if t.kind == stringToken && pytestMark.MatchString(strings.Trim(t.text, `"'`)) && slices.ContainsFunc(ts[max(0, i-8):i], func(t token) bool { return t.is("getattr") }) {
+		if t.kind == stringToken && slices.Contains(pytestMark, strings.Trim(t.text, `"'`)) && slices.ContainsFunc(ts[max(0, i-8):i], func(t token) bool { return t.is("getattr") }) {
 			list = append(list, skip("mark."+strings.Trim(t.text, `"'`)))
 		}
 		if t.kind != wordToken || near(ts, i-1).is("def") || near(ts, i-1).is("import") || near(ts, i-1).is(",") && near(ts, i+1).is(",") {
@@ -109,9 +111,9 @@ func pythonMarkers(ts []token) (list []marker) {
 		}
 		before, after := near(ts, i-1), near(ts, i+1)
 		switch {
-		case pytestMark.MatchString(t.text) && before.is("."):
+		case before.is(".") && slices.Contains(pytestMark, t.text):
 			list = append(list, skip(near(ts, i-2).text+"."+t.text))
-		case unitSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is("raise") || before.is("=") || after.is("(")):
+		case (before.is("@") || before.is(".") || before.is("raise") || before.is("=") || after.is("(")) && slices.Contains(unitSkip, t.text):
 			list = append(list, skip(t.text))
 		case t.text == "__test__" && near(ts, i+2).is("False"), t.text == "collect_ignore", t.text == "collect_ignore_glob", t.text == "pytest_ignore_collect", t.text == "pytest_collection_modifyitems":
 			list = append(list, skip(t.text))
@@ -139,7 +141,7 @@ func javaMarkers(ts []token) (list []marker) {
 		before, after := near(ts, i-1), near(ts, i+1)
 		switch {
 		case t.kind != wordToken:
-		case javaSkip.MatchString(t.text) && (before.is("@") || before.is(".") || before.is(":")) && !imported(ts, i):
+		case (before.is("@") || before.is(".") || before.is(":")) && javaSkip.MatchString(t.text) && !imported(ts, i):
 			list = append(list, skip("@"+t.text))
 		case strings.HasPrefix(t.text, "assum") && after.is("("), t.text == "TestAbortedException", t.text == "AssumptionViolatedException", t.text == "SkipException":
 			list = append(list, skip(t.text))
@@ -153,22 +155,22 @@ func javaMarkers(ts []token) (list []marker) {
 }
 
 var (
-	jsSkip = re(`^(?:skip|only|todo|skipIf|runIf|fails|failing|fixme|if|skipAll)$`)
-	jsMark = re(`^(?:xit|xtest|xspecify|xdescribe|xcontext|fit|ftest|fdescribe|fcontext|pending)$`)
-	jsBase = re(`^(?:it|test|describe|suite|specify|context|bench|t|this|ctx|tap|Deno|scenario|feature|fixture|Scenario)$`)
+	jsSkip = strings.Fields("skip only todo skipIf runIf fails failing fixme if skipAll")
+	jsMark = strings.Fields("xit xtest xspecify xdescribe xcontext fit ftest fdescribe fcontext pending")
+	jsBase = strings.Fields("it test describe suite specify context bench t this ctx tap Deno scenario feature fixture Scenario")
 )
 
 func jsMarkers(ts []token) (list []marker) {
 	for i, t := range ts {
 		name := strings.Trim(t.text, "\"'`")
-		before := near(ts, i-1)
+		before, after := near(ts, i-1), near(ts, i+1)
 		switch {
-		case jsSkip.MatchString(name) && (t.kind == wordToken && (before.is(".") || before.is("?.")) || t.kind == stringToken && before.is("[")) && jsRooted(ts, i-2):
+		case (t.kind == wordToken && (before.is(".") || before.is("?.")) || t.kind == stringToken && before.is("[")) && slices.Contains(jsSkip, name) && jsRooted(ts, i-2):
 			list = append(list, skip("."+name))
 		case t.kind != wordToken:
-		case jsMark.MatchString(name) && near(ts, i+1).is("(") && !before.is(".") && !before.is("function"), jsMark.MatchString(name) && near(ts, i+1).is(".") && near(ts, i+2).is("each"):
+		case (after.is("(") && !before.is(".") && !before.is("function") || after.is(".") && near(ts, i+2).is("each")) && slices.Contains(jsMark, name):
 			list = append(list, skip(name))
-		case (name == "skip" || name == "todo") && near(ts, i+1).is(":") && !near(ts, i+2).is("false") && (before.is("{") || before.is(",")):
+		case (name == "skip" || name == "todo") && after.is(":") && !near(ts, i+2).is("false") && (before.is("{") || before.is(",")):
 			list = append(list, skip("{"+name+"}"))
 		case name == "catch":
 			list = append(list, marker{"catch", assertionWeakened, likely})
@@ -194,7 +196,7 @@ func jsRooted(ts []token, i int) bool {
 					}
 				}
 			}
-		case t.kind == wordToken && jsBase.MatchString(t.text):
+		case t.kind == wordToken && slices.Contains(jsBase, t.text):
 			return true
 		case t.kind == wordToken || t.is(".") || t.is("?."):
 		default:
@@ -208,8 +210,8 @@ func jsRooted(ts []token, i int) bool {
 }
 
 var (
-	rubySkip = re(`^(?:skip|pending|omit|xit|xdescribe|xcontext|xspecify|xexample|xscenario|xfeature|fit|fdescribe|fcontext|focus)$`)
-	rubyFlag = re(`^(?:skip|pending|focus|disabled)$`)
+	rubySkip = strings.Fields("skip pending omit xit xdescribe xcontext xspecify xexample xscenario xfeature fit fdescribe fcontext focus")
+	rubyFlag = strings.Fields("skip pending focus disabled")
 )
 
 func rubyMarkers(ts []token) (list []marker) {
@@ -220,9 +222,9 @@ func rubyMarkers(ts []token) (list []marker) {
 		before, after := near(ts, i-1), near(ts, i+1)
 		begins := before.kind == 0 || before.kind == lineToken || before.is("do") || before.is("{") || before.is(";") || before.is("then")
 		switch {
-		case rubySkip.MatchString(t.text) && begins && !after.is("=") && !after.is("."):
+		case begins && !after.is("=") && !after.is(".") && slices.Contains(rubySkip, t.text):
 			list = append(list, skip(t.text))
-		case rubyFlag.MatchString(t.text) && (before.is(":") && !near(ts, i-2).is(":") || after.is(":")) && !near(ts, i+2).is("false"):
+		case slices.Contains(rubyFlag, t.text) && (before.is(":") && !near(ts, i-2).is(":") || after.is(":")) && !near(ts, i+2).is("false"):
 			list = append(list, skip(":"+t.text))
 		case t.text == "rescue":
 			list = append(list, marker{"rescue", assertionWeakened, likely})

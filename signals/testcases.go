@@ -166,14 +166,14 @@ func indented(ts []token, i int) []token {
 	return ts[start:end]
 }
 
-var javaTest = re(`^(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Fact|Theory)$`)
+var javaTest = strings.Fields("Test ParameterizedTest RepeatedTest TestFactory TestTemplate Property Fact Theory")
 
 func javaFunctions(ts []token) (fs []function) {
 	annotated := false
 	for i := 0; i+2 < len(ts); i++ {
 		switch {
 		case ts[i].is("@") && ts[i+1].kind == wordToken:
-			annotated = annotated || javaTest.MatchString(ts[i+1].text)
+			annotated = annotated || slices.Contains(javaTest, ts[i+1].text)
 			i++
 			if i+1 < len(ts) && ts[i+1].is("(") {
 				i = group(ts, i+1) - 1
@@ -190,12 +190,12 @@ func javaFunctions(ts []token) (fs []function) {
 	return fs
 }
 
-var jsTest = re(`^(?:it|test|specify|bench|xit|xtest|xspecify|fit|ftest)$`)
+var jsTest = strings.Fields("it test specify bench xit xtest xspecify fit ftest")
 
 func jsFunctions(ts []token) (fs []function) {
 	for i := 0; i+2 < len(ts); i++ {
 		switch {
-		case ts[i].kind == wordToken && jsTest.MatchString(ts[i].text) && (i == 0 || !ts[i-1].is(".")):
+		case ts[i].kind == wordToken && slices.Contains(jsTest, ts[i].text) && (i == 0 || !ts[i-1].is(".")):
 			at := i + 1
 			for at+1 < len(ts) && (ts[at].is(".") || ts[at].kind == wordToken || ts[at].is("[")) {
 				if ts[at].is("[") {
@@ -224,7 +224,7 @@ func jsFunctions(ts []token) (fs []function) {
 	return fs
 }
 
-var rubyTest = re(`^(?:it|specify|example|scenario|test|xit|xspecify|xexample|xscenario|fit|its)$`)
+var rubyTest = strings.Fields("it specify example scenario test xit xspecify xexample xscenario fit its")
 
 // rubyFunctions takes what goes from one test to the next for its body.
 func rubyFunctions(ts []token) (fs []function) {
@@ -238,7 +238,7 @@ func rubyFunctions(ts []token) (fs []function) {
 	for i := 0; i+1 < len(ts); i++ {
 		first := i == 0 || ts[i-1].kind == lineToken
 		switch {
-		case first && ts[i].kind == wordToken && rubyTest.MatchString(ts[i].text) && (ts[i+1].kind == stringToken || ts[i+1].is("(") || ts[i+1].is("{") || ts[i+1].is("do")):
+		case first && ts[i].kind == wordToken && slices.Contains(rubyTest, ts[i].text) && (ts[i+1].kind == stringToken || ts[i+1].is("(") || ts[i+1].is("{") || ts[i+1].is("do")):
 			finish(i)
 			fs = append(fs, function{name: ts[i+1].text, collected: true})
 			start = i + 2
@@ -406,7 +406,7 @@ func rows(e ecosystem, ts []token) (list []string) {
 			for _, line := range strings.Split(ts[i+1].text, "\n") {
 				list = append(list, strings.TrimSpace(line))
 			}
-		case e == javaTests && javaRows.MatchString(t.text) && ts[i+1].is("("):
+		case e == javaTests && slices.Contains(javaRows, t.text) && ts[i+1].is("("):
 			args := inside(ts[i+1 : group(ts, i+1)])
 			at := slices.IndexFunc(args, func(t token) bool { return t.is("{") })
 			if at >= 0 {
@@ -415,7 +415,7 @@ func rows(e ecosystem, ts []token) (list []string) {
 			add(split(args, ",")...)
 		case e == rustTests && (t.is("case") || t.is("test_case")) && i > 0 && (ts[i-1].is("[") || ts[i-1].is("::")) && ts[i+1].is("("):
 			add(ts[i+1 : group(ts, i+1)])
-		case e == goTests && t.kind == wordToken && goTable.MatchString(t.text) && (ts[i+1].is(":=") || ts[i+1].is("=")):
+		case e == goTests && t.kind == wordToken && (ts[i+1].is(":=") || ts[i+1].is("=")) && goTable.MatchString(t.text):
 			if at := literalBody(ts, i+2); at >= 0 {
 				add(split(inside(ts[at:group(ts, at)]), ",")...)
 			}
@@ -425,7 +425,7 @@ func rows(e ecosystem, ts []token) (list []string) {
 }
 
 var (
-	javaRows = re(`^(?:CsvSource|ValueSource|EnumSource|CsvFileSource)$`)
+	javaRows = strings.Fields("CsvSource ValueSource EnumSource CsvFileSource")
 	goTable  = re(`(?i)^(?:tests?|(?:test)?cases|testdata|tt|tcs|table|scenarios|examples)$`)
 )
 
