@@ -121,7 +121,8 @@ var comparisons = []struct {
 
 // condition reads a boolean expression that must hold.
 func condition(ts []token) assertion {
-	a := assertion{subject: plain(ts), matcher: "true", strength: present, whole: plain(ts)}
+	text := plain(ts)
+	a := assertion{subject: text, matcher: "true", strength: present, whole: text}
 	if parts := split(ts, "or", "||"); len(parts) > 1 {
 		a.matcher, a.strength = "or", partial
 		a.subject = condition(parts[0]).subject
@@ -133,6 +134,9 @@ func condition(ts []token) assertion {
 		return a
 	}
 	for _, c := range comparisons {
+		if !mentioned(ts, c.text) {
+			continue
+		}
 		parts := split(ts, c.text)
 		if len(parts) != 2 {
 			continue

@@ -23,8 +23,8 @@ const (
 // token is a piece of source text. Comments are none.
 type token struct {
 	kind   tokenKind
+	indent int32 // columns before the first token of its line
 	text   string
-	indent int // columns before the first token of its line
 }
 
 func (t token) is(text string) bool { return t.kind != stringToken && t.text == text }
@@ -73,7 +73,7 @@ type lexer struct {
 	language
 	text   string
 	at     int
-	indent int
+	indent int32
 	tokens []token
 	// unclosed are the quotes that nothing closes before the end of the line that
 	// stands here: to look again at each would take for ever.
@@ -86,7 +86,7 @@ type lexer struct {
 // lex cuts source text into tokens. The second result is false where the text
 // ends inside a comment or a string of several lines.
 func lex(l language, text string) ([]token, bool) {
-	x := lexer{language: l, text: text, tokens: make([]token, 0, len(text)/4+8)}
+	x := lexer{language: l, text: text, tokens: make([]token, 0, len(text)/2+8)}
 	x.newLine()
 	for x.at < len(x.text) {
 		x.next()
@@ -115,7 +115,7 @@ func (x *lexer) emit(kind tokenKind, end int) {
 	if kind == stringToken && (x.templates || x.prefixes || x.heredocs) {
 		text = quotedAlike(text)
 	}
-	x.tokens = append(x.tokens, token{kind, text, x.indent})
+	x.tokens = append(x.tokens, token{kind, x.indent, text})
 	x.at = end
 }
 
@@ -136,6 +136,23 @@ var (
 // operators are the marks of several characters, the longest first.
 var operators = []string{"===", "!==", "...", "==", "!=", "<=", ">=", "=>", "->", "&&", "||", ":=", "::", "?.", "<<", ">>", "**"}
 
+// operatorSeconds are the second characters of all operators: nearly every mark is
+// told from them by what follows it.
+const operatorSeconds = "=.>&|:<*"
+
+// operator is the length of the operator that a text begins with, or 0.
+func operator(s string) int {
+	if len(s) < 2 || strings.IndexByte(operatorSeconds, s[1]) < 0 {
+		return 0
+	}
+	for _, o := range operators {
+		if strings.HasPrefix(s, o) {
+			return len(o)
+		}
+	}
+	return 0
+}
+
 func (x *lexer) next() {
 	rest := x.rest()
 	r, size := utf8.DecodeRuneInString(rest)
@@ -155,11 +172,7 @@ func (x *lexer) next() {
 		}
 		x.emit(numberToken, x.at+end)
 	default:
-		at := slices.IndexFunc(operators, func(o string) bool { return strings.HasPrefix(rest, o) })
-		if at >= 0 {
-			size = len(operators[at])
-		}
-		x.emit(markToken, x.at+size)
+		x.emit(markToken, x.at+max(size, operator(rest)))
 	}
 }
 
@@ -433,7 +446,15 @@ func group(ts []token, i int) int {
 
 // plain joins tokens, without the ends of lines, to compare by.
 func plain(ts []token) string {
+	if len(ts) == 1 && ts[0].kind != lineToken {
+		return ts[0].text
+	}
+	size := 0
+	for _, t := range ts {
+		size += len(t.text) + 1
+	}
 	var b strings.Builder
+	b.Grow(size)
 	for _, t := range ts {
 		if t.kind == lineToken {
 			continue
@@ -455,8 +476,21 @@ func solid(ts []token) []token {
 	return slices.DeleteFunc(slices.Clone(ts), lineEnd)
 }
 
+// mentioned reports whether a token reads as one of some texts.
+func mentioned(ts []token, texts ...string) bool {
+	for _, t := range ts {
+		if slices.Contains(texts, t.text) {
+			return true
+		}
+	}
+	return false
+}
+
 // split cuts tokens at separators that stand in no bracket.
 func split(ts []token, separators ...string) (parts [][]token) {
+	if !mentioned(ts, separators...) {
+		return [][]token{ts}
+	}
 	start := 0
 	for i := 0; i < len(ts); i++ {
 		switch t := ts[i]; {

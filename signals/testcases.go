@@ -101,7 +101,7 @@ func redefined(ts []token) (names []string) {
 
 func allPython(ts []token) (fs []function) {
 	type class struct {
-		indent    int
+		indent    int32
 		collected bool
 		name      string
 	}
@@ -298,6 +298,9 @@ func compareCases(e ecosystem, before, after []token) (changes []change, lost []
 	pair(func(f, g function) bool { return f.name == g.name }, func(f, g function) {
 		changes = append(changes, emptied(e, f, g)...)
 	})
+	if len(oldTests) == 0 {
+		return changes, nil
+	}
 	helpers := addedHelpers(was, now)
 	left := assertions(e, after)
 	for _, f := range oldTests {
