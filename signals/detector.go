@@ -89,6 +89,34 @@ type Call struct {
 	Now   int64 // whole seconds since the epoch, UTC
 
 	script *script // what its commands would run, once it is known
+	tree   *tree   // what was seen of the world, once anything was
+	// the names of the arguments that the action has and that the registry
+	// describes, in order, once they are known
+	givenNames, describedNames []string
+}
+
+// given lists the arguments of the action by name, in order.
+func (c *Call) given() []string {
+	if c.givenNames == nil {
+		c.givenNames = sortedKeys(c.Action.Arguments)
+	}
+	return c.givenNames
+}
+
+// described lists the arguments that the registry describes by name, in order.
+func (c *Call) described() []string {
+	if c.describedNames == nil {
+		c.describedNames = sortedKeys(c.Tool.Arguments)
+	}
+	return c.describedNames
+}
+
+// look is the tree of the call: what one family saw, the others see.
+func (c *Call) look(w World) *tree {
+	if c.tree == nil {
+		c.tree = newTree(w)
+	}
+	return c.tree
 }
 
 // Unknown is something that could not be determined: where, and a stable code.
@@ -146,9 +174,7 @@ func (d *Detector) Needed() bool { return len(d.need) > 0 }
 // out of time is unknown. Equal calls in equal worlds give equal facts.
 func (d *Detector) Facts(ctx context.Context, c *Call, w World) (facts map[string]any, unknown []string) {
 	facts = map[string]any{}
-	call := *c
-	call.script = nil
-	c = &call
+	c = &Call{Action: c.Action, Tool: c.Tool, Declared: c.Declared, Tools: c.Tools, Now: c.Now}
 	for _, f := range families {
 		if !slices.Contains(d.need, f.name) {
 			continue
@@ -192,7 +218,7 @@ func (d *Detector) compute(ctx context.Context, name Family, f family, c *Call, 
 // undescribed lists the arguments without a kind that hold an object: no kind
 // could say what its members are to the tool, so they may be anything.
 func undescribed(name Family, c *Call) (unknown []Unknown) {
-	for _, argument := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+	for _, argument := range c.given() {
 		if c.Tool.Arguments[argument].Kind == engine.NoKind && holdsObject(c.Action.Arguments[argument]) {
 			unknown = append(unknown, Unknown{Family: name, Code: "kind_missing", Where: engine.Pointer(argument)})
 		}

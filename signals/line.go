@@ -122,6 +122,7 @@ type line struct {
 	detector *Detector
 	ctx      context.Context
 	world    World
+	tree     *tree
 	out      *script
 	argument string
 	src      string

@@ -19,7 +19,7 @@ import (
 // command. A command with a network effect whose host no word tells is unknown.
 func networkFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
 	h := hosts{lists: d.hosts}
-	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+	for _, name := range c.given() {
 		h.value(engine.Pointer(name), c.Action.Arguments[name], c.Tool.Arguments[name].Kind == engine.URLKind)
 	}
 	for _, one := range d.script(ctx, c, w).commands {

@@ -28,7 +28,7 @@ func originFacts(_ *Detector, _ context.Context, c *Call, _ World) (map[string]a
 	if !ok {
 		whole = fromNowhere
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+	for _, name := range c.given() {
 		if slices.Contains(c.Tool.ReadOnly, name) {
 			continue
 		}

@@ -3,7 +3,6 @@ package signals
 import (
 	"cmp"
 	"context"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -42,7 +41,7 @@ type touch struct {
 
 // pathFacts computes the family path.
 func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
-	t := newTree(w)
+	t := c.look(w)
 	m := newMatcher(t, d.scope, d.paths)
 	unknown := m.unresolved()
 	touches, missing := d.touches(ctx, c, t, m)
@@ -104,7 +103,7 @@ func (m *matcher) unresolved() (out []Unknown) {
 
 // touches lists every path that a call's arguments name.
 func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (out []touch, unknown []Unknown) {
-	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+	for _, name := range c.described() {
 		v, ok := c.Action.Arguments[name]
 		if !ok {
 			continue
@@ -158,7 +157,7 @@ func attached(c *Call, dir string) (out []touch) {
 	for _, a := range c.Tool.Arguments {
 		sends = sends || a.Kind == engine.URLKind
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+	for _, name := range c.given() {
 		text, ok := c.Action.Arguments[name].(string)
 		file, at := strings.CutPrefix(text, "@")
 		if sends && ok && at && c.Tool.Arguments[name].Kind == engine.ContentKind && file != "" && !strings.ContainsAny(file, " \n") {

@@ -240,10 +240,9 @@ func (l *line) implied(c *invocation, names []string, in dirs) {
 	if len(names) == 0 || l.world.Files == nil {
 		return
 	}
-	t := newTree(l.world)
 	for _, dir := range in.names {
 		for _, name := range names {
-			if p := t.resolveIn(dir, name, true); p.unknown == "" && p.exists {
+			if p := l.tree.resolveIn(dir, name, true); p.unknown == "" && p.exists {
 				c.touches = append(c.touches, touch{argument: l.argument, declared: name, access: execute, dir: dir, literal: true})
 			}
 		}

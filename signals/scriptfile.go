@@ -19,7 +19,7 @@ func (l *line) file(c *invocation, w shellWord, in dirs) {
 		c.problem("script_unread")
 		return
 	}
-	place := newTree(l.world).resolveIn(dir, w.text, true)
+	place := l.tree.resolveIn(dir, w.text, true)
 	if place.unknown != "" || !place.exists {
 		c.problem("script_unread")
 		return

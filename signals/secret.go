@@ -21,7 +21,7 @@ func secretFacts(d *Detector, ctx context.Context, c *Call, _ World) (map[string
 	if s.scanner, err = d.scanner(); err != nil {
 		return nil, []Unknown{{Family: Secret, Code: "scanner"}}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Action.Arguments)) {
+	for _, name := range c.given() {
 		at := engine.Pointer(name)
 		if s.text("", "", name); len(s.found) > 0 && s.within("", name) {
 			at = "" // the name would tell the secret

@@ -2,7 +2,6 @@ package signals
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ func (d *Detector) read(ctx context.Context, c *Call, w World, loose bool) *scri
 	out := &script{}
 	in := workDirs(c, w)
 	declared, given := false, false
-	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+	for _, name := range c.described() {
 		v, ok := c.Action.Arguments[name]
 		if c.Tool.Arguments[name].Kind != engine.CommandKind {
 			continue
@@ -87,7 +86,7 @@ func (d *Detector) read(ctx context.Context, c *Call, w World, loose bool) *scri
 		if declared, given = true, given || ok; !ok {
 			continue
 		}
-		l := &line{detector: d, ctx: ctx, world: w, out: out, argument: engine.Pointer(name), functions: map[string]bool{}, loose: loose}
+		l := &line{detector: d, ctx: ctx, world: w, tree: c.look(w), out: out, argument: engine.Pointer(name), functions: map[string]bool{}, loose: loose}
 		before := len(out.commands)
 		switch v := v.(type) {
 		case string:
@@ -117,7 +116,7 @@ func workDirs(c *Call, w World) (in dirs) {
 	} else {
 		in.open = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Tool.Arguments)) {
+	for _, name := range c.described() {
 		if c.Tool.Arguments[name].Kind != engine.PathKind {
 			continue
 		}

@@ -59,7 +59,7 @@ type change struct {
 // gone, weaker or expect something else, pipelines that cannot fail. A file that
 // moves to where it is still collected is in moves and is no change.
 func testFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
-	r := review{collection: d.tests, roots: d.scope.Roots, call: c, world: w, tree: newTree(w), rows: map[string]map[string]any{}, moved: []any{}}
+	r := review{collection: d.tests, roots: d.scope.Roots, call: c, world: w, tree: c.look(w), rows: map[string]map[string]any{}, moved: []any{}}
 	r.deletions()
 	r.moves()
 	r.edits()
@@ -117,7 +117,7 @@ type value struct{ at, text string }
 
 // values lists the texts of the arguments of a kind.
 func (r *review) values(kind engine.ArgumentKind) (list []value) {
-	for _, name := range sortedKeys(r.call.Action.Arguments) {
+	for _, name := range r.call.given() {
 		if r.call.Tool.Arguments[name].Kind != kind {
 			continue
 		}
