@@ -16,10 +16,36 @@ import (
 type glob struct {
 	start  anchor
 	base   string // literal folders that the pattern begins with; absolute for anchored ones
-	rest   string // the pattern below base; empty: base itself
-	folded string // rest in the form for restricting
+	rest   tail   // the pattern below base
+	folded tail   // rest in the form for restricting
 	tree   bool   // everything below a match belongs to it, for allowing too
 	place  int    // number of start and base among those of all lists
+}
+
+// tail is a pattern for names below a folder. The empty one is the folder itself.
+type tail struct {
+	pattern string
+	deep    string // matches what is below a match
+	needle  string // stands in every name that is or is below a match
+}
+
+func newTail(pattern string) tail {
+	return tail{pattern: pattern, deep: pattern + "/**", needle: needle(pattern)}
+}
+
+// needle is the longest text without signs in a component of a pattern. What a
+// brace, a class or an escape stands for is left open, and so are characters that
+// may stand for others.
+func needle(pattern string) (longest string) {
+	if !plainText(pattern) || strings.ContainsAny(pattern, `{}[]\`) {
+		return ""
+	}
+	for text := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return strings.ContainsRune("/*?", r) }) {
+		if len(text) > len(longest) {
+			longest = text
+		}
+	}
+	return longest
 }
 
 // anchor is where a glob starts.
@@ -35,7 +61,7 @@ const (
 type globList struct {
 	name  string
 	fact  any // the name, as facts hold it
-	globs []glob
+	globs []*glob
 }
 
 // compileLists compiles the path lists of a scope, by name.
@@ -54,7 +80,7 @@ func compileLists(lists map[string][]string) (out []globList, problems []ScopePr
 				places[key] = len(places)
 			}
 			g.place = places[key]
-			l.globs = append(l.globs, g)
+			l.globs = append(l.globs, &g)
 		}
 		out = append(out, l)
 	}
@@ -103,9 +129,10 @@ func compileGlob(text string) (g glob, message, hint string) {
 	if !doublestar.ValidatePattern(name) {
 		return g, "the glob cannot be read", "close every [ and {, and end no glob with a backslash"
 	}
-	g.base, g.rest = literalBase(name)
-	g.tree = g.tree || !strings.ContainsAny(path.Base(g.rest), `*?[{\`)
-	g.folded = fold(g.rest)
+	base, rest := literalBase(name)
+	g.base = base
+	g.rest, g.folded = newTail(rest), newTail(fold(rest))
+	g.tree = g.tree || !strings.ContainsAny(path.Base(rest), `*?[{\`)
 	return g, "", ""
 }
 
@@ -145,12 +172,15 @@ type matcher struct {
 	roots []root
 	lists []globList
 	bases []*baseNames // by the place of a glob, once it is known
+	home  *place       // of the agent, once it was looked up
+	// members are the places whose lists are known.
+	members map[*place]membership
 }
 
 // root is a directory that a task may work in.
 type root struct {
 	name  string // absolute, as declared
-	place place
+	place place  // of its own: it may be unknown for being missing
 }
 
 type baseKey struct {
@@ -165,7 +195,7 @@ type baseNames struct {
 }
 
 func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
-	m := &matcher{tree: t, lists: lists}
+	m := &matcher{tree: t, lists: lists, members: map[*place]membership{}}
 	places := 0
 	for _, l := range lists {
 		for _, g := range l.globs {
@@ -174,7 +204,7 @@ func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
 	}
 	m.bases = make([]*baseNames, places)
 	for _, name := range scope.Roots {
-		r := root{name: name, place: t.resolve(name, true)}
+		r := root{name: name, place: *t.resolve(name, true)}
 		if r.place.unknown == "" && !r.place.exists {
 			r.place.unknown = "root_missing"
 		}
@@ -217,12 +247,26 @@ func below(folder, name string) bool {
 	return ok && (rest == "" || rest[0] == '/' || folder == "/")
 }
 
-// listed says which lists a place is on. exact is for allowing: the place itself
+// membership is the lists that a place is on. exact is for allowing: the place itself
 // in the spelling of the list. folded is for restricting: the place or any name
 // that led to it, in any case or composition. under is folded for what may be
 // inside a folder.
-func (m *matcher) listed(p place) (exact, folded, under []any) {
-	exact, folded, under = make([]any, 0, len(m.lists)), make([]any, 0, len(m.lists)), make([]any, 0, len(m.lists))
+type membership struct{ exact, folded, under []any }
+
+// listed says which lists a place is on. All who ask share the answer: nobody
+// changes it.
+func (m *matcher) listed(p *place) membership {
+	on, known := m.members[p]
+	if !known {
+		on = m.list(p)
+		m.members[p] = on
+	}
+	return on
+}
+
+func (m *matcher) list(p *place) (out membership) {
+	n := len(m.lists)
+	out = membership{exact: make([]any, 0, n), folded: make([]any, 0, n), under: make([]any, 0, n)}
 	names := make([]string, 0, len(p.forms)+1)
 	for _, f := range append([]string{p.resolved}, p.forms...) {
 		if f = fold(f); !slices.Contains(names, f) {
@@ -230,35 +274,35 @@ func (m *matcher) listed(p place) (exact, folded, under []any) {
 		}
 	}
 	for _, l := range m.lists {
-		onExact := slices.ContainsFunc(l.globs, func(g glob) bool { return m.exact(g, p.resolved) })
-		if onExact {
-			exact = append(exact, l.fact)
+		exact := slices.ContainsFunc(l.globs, func(g *glob) bool { return m.exact(g, p.resolved) })
+		if exact {
+			out.exact = append(out.exact, l.fact)
 		}
-		if onExact || slices.ContainsFunc(l.globs, func(g glob) bool { return m.folded(g, names) }) {
-			folded = append(folded, l.fact)
+		if exact || slices.ContainsFunc(l.globs, func(g *glob) bool { return m.folded(g, names) }) {
+			out.folded = append(out.folded, l.fact)
 		}
-		if p.folder && slices.ContainsFunc(l.globs, func(g glob) bool { return m.under(g, names) }) {
-			under = append(under, l.fact)
+		if p.folder && slices.ContainsFunc(l.globs, func(g *glob) bool { return m.under(g, names) }) {
+			out.under = append(out.under, l.fact)
 		}
 	}
-	return exact, folded, under
+	return out
 }
 
-func (m *matcher) exact(g glob, name string) bool {
+func (m *matcher) exact(g *glob, name string) bool {
 	for _, base := range m.base(g).exact {
 		rest, ok := relative(base, name)
-		if ok && matches(g.rest, rest, g.tree) {
+		if ok && g.rest.matches(rest, g.tree) {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *matcher) folded(g glob, names []string) bool {
+func (m *matcher) folded(g *glob, names []string) bool {
 	for _, base := range m.base(g).folded {
 		for _, name := range names {
 			// What is in a denied folder is denied, however the folder was written.
-			if rest, ok := relative(base, name); ok && matches(g.folded, rest, true) {
+			if rest, ok := relative(base, name); ok && g.folded.matches(rest, true) {
 				return true
 			}
 		}
@@ -266,13 +310,13 @@ func (m *matcher) folded(g glob, names []string) bool {
 	return false
 }
 
-func (m *matcher) under(g glob, names []string) bool {
+func (m *matcher) under(g *glob, names []string) bool {
 	for _, base := range m.base(g).folded {
 		for _, name := range names {
 			if below(name, base) {
 				return true
 			}
-			if rest, ok := relative(base, name); ok && leads(g.folded, rest) {
+			if rest, ok := relative(base, name); ok && leads(g.folded.pattern, rest) {
 				return true
 			}
 		}
@@ -288,19 +332,16 @@ func relative(folder, name string) (string, bool) {
 	return strings.TrimPrefix(name[len(folder):], "/"), true
 }
 
-// matches compares a name below a glob's base with the rest of the glob.
-func matches(pattern, name string, tree bool) bool {
-	if pattern == "" {
+// matches compares a name below a glob's base with the rest of the glob; with
+// tree set a name below a match is one too.
+func (t tail) matches(name string, tree bool) bool {
+	switch {
+	case t.pattern == "":
 		return tree || name == ""
+	case !strings.Contains(name, t.needle):
+		return false // nearly always
 	}
-	if ok, err := doublestar.Match(pattern, name); ok && err == nil {
-		return true
-	}
-	if !tree {
-		return false
-	}
-	ok, err := doublestar.Match(pattern+"/**", name)
-	return ok && err == nil
+	return match(t.pattern, name) || tree && match(t.deep, name)
 }
 
 // leads reports that something below a folder can match a pattern.
@@ -319,7 +360,7 @@ func leads(pattern, folder string) bool {
 }
 
 // base is where a glob starts in this world.
-func (m *matcher) base(g glob) *baseNames {
+func (m *matcher) base(g *glob) *baseNames {
 	if b := m.bases[g.place]; b != nil {
 		return b
 	}
@@ -360,8 +401,12 @@ func (m *matcher) belowHome(base string) []string {
 		return nil
 	}
 	out := []string{path.Join(home, base)}
-	if p := m.tree.follow(home); p.unknown == "" {
-		out = append(out, path.Join(p.resolved, base))
+	if m.home == nil {
+		p := m.tree.follow(home)
+		m.home = &p
+	}
+	if m.home.unknown == "" {
+		out = append(out, path.Join(m.home.resolved, base))
 	}
 	return out
 }
@@ -388,7 +433,10 @@ func (m *matcher) folds(bases []string) (out []string) {
 			out = append(out, name)
 		}
 	}
-	for _, b := range bases {
+	for i, b := range bases {
+		if slices.Contains(bases[:i], b) {
+			continue
+		}
 		add(b)
 		p := m.tree.follow(b)
 		if p.unknown == "" {

@@ -94,7 +94,7 @@ func (m *matcher) unresolved() (out []Unknown) {
 		}
 	}
 	for _, l := range m.lists {
-		if !path.IsAbs(m.tree.world.Home) && slices.ContainsFunc(l.globs, func(g glob) bool { return len(m.base(g).folded) == 0 }) {
+		if !path.IsAbs(m.tree.world.Home) && slices.ContainsFunc(l.globs, func(g *glob) bool { return len(m.base(g).folded) == 0 }) {
 			out = append(out, Unknown{Family: Path, Code: "home_unknown", Where: "scope.paths." + l.name})
 		}
 	}
@@ -183,7 +183,7 @@ func accessOf(k engine.ArgumentKind, e engine.Effect) (access, bool) {
 }
 
 // place resolves one path.
-func (m *matcher) place(one touch) place {
+func (m *matcher) place(one touch) *place {
 	if one.literal {
 		return m.tree.resolveIn(one.dir, one.declared, one.access != remove)
 	}
@@ -200,16 +200,19 @@ func (m *matcher) likely(one touch) bool {
 	if p.unknown != "" || p.exists {
 		return true
 	}
-	_, folded, _ := m.listed(p)
-	return len(folded) > 0
+	return len(m.listed(p).folded) > 0
 }
+
+// pathMembers is how many members the fact of a path has.
+const pathMembers = 14
 
 // fact is what is known of one path, and the code of what is not.
 func (m *matcher) fact(one touch) (map[string]any, string) {
 	problems := slices.Clone(one.problems)
-	out := map[string]any{"argument": one.argument, "declared": validText(one.declared), "access": string(one.access)}
+	out := make(map[string]any, pathMembers)
+	out["argument"], out["declared"], out["access"] = one.argument, validText(one.declared), string(one.access)
 	code := one.unknown
-	var p place
+	var p *place
 	if code == "" {
 		p = m.place(one)
 		code = p.unknown
@@ -219,26 +222,27 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 		return out, code
 	}
 	r, inside := m.within(p.resolved)
-	exact, folded, under := m.listed(p)
+	on := m.listed(p)
+	exact, doubts := on.exact, p.problems
 	if p.link != "" && one.access == write {
 		// Whether the link or its target is written is the program's affair.
 		_, also := m.within(p.link)
 		inside = inside && also
-		there, _, _ := m.listed(place{resolved: p.link})
-		exact = slices.DeleteFunc(exact, func(l any) bool { return !slices.Contains(there, l) })
+		there := m.list(&place{resolved: p.link})
+		exact = slices.DeleteFunc(slices.Clone(exact), func(l any) bool { return !slices.Contains(there.exact, l) })
 	}
 	if one.guessed {
 		// A word that may be anything is not a doubtful path for holding a colon, a
 		// format or the number of a revision.
-		p.problems = slices.DeleteFunc(p.problems, func(s string) bool {
+		doubts = slices.DeleteFunc(slices.Clone(doubts), func(s string) bool {
 			return s == "alternate_stream" || s == "trailing_dot_or_space" || s == "short_name" || s == "variable" && !strings.Contains(one.declared, "$")
 		})
 	}
 	out["guessed"] = one.guessed
 	out["resolved"], out["link"], out["exists"] = p.resolved, p.link, p.exists
 	out["inside"], out["root"], out["above"] = inside, r, m.above(p.resolved)
-	out["lists"], out["lists_folded"], out["lists_under"] = exact, folded, under
-	out["problems"] = textList(append(problems, p.problems...))
+	out["lists"], out["lists_folded"], out["lists_under"] = exact, on.folded, on.under
+	out["problems"] = textList(append(problems, doubts...))
 	if code = cmp.Or(unreadable(p.resolved), unreadable(p.link)); code != "" {
 		// A link can lead to a name that no argument could have.
 		delete(out, "resolved")

@@ -118,7 +118,7 @@ func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 
 // created makes a file at an absent path, where the system lets it, and looks
 // where it came to be.
-func created(t *testing.T, seed uint64, name, full string, p place) {
+func created(t *testing.T, seed uint64, name, full string, p *place) {
 	t.Helper()
 	if err := os.WriteFile(full, nil, 0o644); err != nil {
 		return

@@ -18,7 +18,6 @@ const (
 
 // place is what a path names once every link in it is followed.
 type place struct {
-	declared string
 	resolved string // absolute and clean; nothing in it is a link
 	exists   bool
 	// folder is false only for what exists and is no folder: nothing is below it.
@@ -38,9 +37,16 @@ type place struct {
 type tree struct {
 	world World
 	seen  map[string]look
+	known map[question]*place
 	// plain are folders of which every component was seen to be a folder and no
 	// link: what is below them is followed from there.
 	plain []string
+}
+
+// question is what a tree is asked: where a name leads.
+type question struct {
+	dir, name string
+	follow    bool
 }
 
 type look struct {
@@ -49,7 +55,9 @@ type look struct {
 	err    error
 }
 
-func newTree(w World) *tree { return &tree{world: w, seen: map[string]look{}} }
+func newTree(w World) *tree {
+	return &tree{world: w, seen: map[string]look{}, known: map[question]*place{}}
+}
 
 func (t *tree) look(name string) look {
 	if l, ok := t.seen[name]; ok {
@@ -84,23 +92,33 @@ func (t *tree) home(dir, name string) (full, unknown string) {
 	return t.world.Home + "/" + rest, ""
 }
 
-// resolve says what a declared argument names; a leading tilde is the home.
-func (t *tree) resolve(name string, follow bool) place {
+// resolve says what a declared argument names; a leading tilde is the home. The
+// place is shared by all who ask, like that of resolveIn: nobody changes it.
+func (t *tree) resolve(name string, follow bool) *place {
 	full, unknown := t.home(t.world.Dir, name)
 	if unknown != "" {
-		return place{declared: name, unknown: unknown}
+		return &place{unknown: unknown}
 	}
-	p := t.resolveIn(t.world.Dir, full, follow)
-	p.declared = name
-	return p
+	return t.resolveIn(t.world.Dir, full, follow)
 }
 
 // resolveIn resolves a path component by component, as the kernel does: `..`
 // after a link is the folder above the link's target. With follow false the last
 // component itself is meant, as for a deletion. What is below a missing folder
 // is appended to it.
-func (t *tree) resolveIn(dir, name string, follow bool) (p place) {
-	p = place{declared: name, unknown: t.unresolvable(dir, name)}
+func (t *tree) resolveIn(dir, name string, follow bool) *place {
+	q := question{dir, name, follow}
+	p, known := t.known[q]
+	if !known {
+		p = t.answer(q)
+		t.known[q] = p
+	}
+	return p
+}
+
+func (t *tree) answer(q question) *place {
+	dir, name := q.dir, q.name
+	p := &place{unknown: t.unresolvable(dir, name)}
 	if p.unknown != "" {
 		return p
 	}
@@ -118,7 +136,7 @@ func (t *tree) resolveIn(dir, name string, follow bool) (p place) {
 			p.form(path.Clean(other))
 		}
 	}
-	t.walk(&p, full, follow || strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/."))
+	t.walk(p, full, q.follow || strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/."))
 	if p.unknown == "" && streamOfProcess(p.resolved) {
 		p.problems = append(p.problems, "process_path")
 	}
@@ -188,7 +206,7 @@ func (t *tree) walk(p *place, full string, follow bool) {
 			cur = path.Dir(cur)
 			continue
 		}
-		cur = join(cur, name)
+		cur = join(cur, name, full)
 		if processPath(cur) {
 			// What it names belongs to the process that asks.
 			p.unknown = "process_path"
@@ -253,9 +271,15 @@ func (t *tree) settle(full string, p place) {
 
 func names(component string) bool { return component != "" && component != "." }
 
-func join(dir, name string) string {
+// join is a name below a folder. Where full reads so it is the beginning of full:
+// nearly every path is spelled as it is followed.
+func join(dir, name, full string) string {
 	if dir == "/" {
-		return "/" + name
+		dir = ""
+	}
+	end := len(dir) + 1 + len(name)
+	if end <= len(full) && full[:len(dir)] == dir && full[len(dir)] == '/' && full[len(dir)+1:end] == name {
+		return full[:end]
 	}
 	return dir + "/" + name
 }
@@ -294,7 +318,7 @@ func deviceNamespace(name string) bool {
 	switch {
 	case strings.HasPrefix(s, "//") && (strings.HasPrefix(name, `\`) || strings.HasPrefix(s, "//?/") || strings.HasPrefix(s, "//./")):
 		return true
-	case strings.HasPrefix(s, "/??/") || strings.HasPrefix(strings.ToLower(s), "/device/") && strings.HasPrefix(name, `\`):
+	case strings.HasPrefix(s, "/??/") || strings.HasPrefix(name, `\`) && strings.HasPrefix(strings.ToLower(s), "/device/"):
 		return true
 	}
 	return drive(s)
@@ -328,7 +352,7 @@ func doubts(name string) (out []string) {
 	if strings.Contains(name, `\`) {
 		out = append(out, "backslash")
 	}
-	if strings.ContainsFunc(name, invisible) {
+	if !ascii(name) && strings.ContainsFunc(name, invisible) {
 		out = append(out, "format_character")
 	}
 	if decoded(name) != name {

@@ -183,7 +183,7 @@ func (r *review) subject(name string, follow bool) (absolute, below string, e ec
 	if p.unknown != "" {
 		return absolute, below, e, false
 	}
-	for _, other := range append(p.forms, p.resolved) {
+	for _, other := range append(slices.Clip(p.forms), p.resolved) {
 		_, b := r.place(other)
 		if e, ok = r.kindOf(b); ok {
 			return p.resolved, b, e, true
