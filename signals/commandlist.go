@@ -21,22 +21,25 @@ type commandPattern struct {
 
 // commandList is a named list.
 type commandList struct {
-	name     string
-	fact     any // the name, as facts hold it
-	patterns []*commandPattern
+	name string
+	fact any // the name, as facts hold it
+	// patterns by the program that they name, in the form for restricting, and
+	// those that name none or name it with a star
+	named map[string][]*commandPattern
+	loose []*commandPattern
 }
 
 // compilePatterns compiles the command lists of a scope, by name.
 func compilePatterns(lists map[string][]string) (out []commandList, problems []ScopeProblem) {
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		l := commandList{name: name, fact: name}
+		l := commandList{name: name, fact: name, named: map[string][]*commandPattern{}}
 		for i, text := range lists[name] {
 			p, message, hint := compilePattern(text)
 			if message != "" {
 				problems = append(problems, ScopeProblem{Path: []string{"commands", name, strconv.Itoa(i)}, Message: message, Hint: hint})
 				continue
 			}
-			l.patterns = append(l.patterns, &p)
+			l.add(&p)
 		}
 		out = append(out, l)
 	}
@@ -68,6 +71,30 @@ func compilePattern(text string) (p commandPattern, message, hint string) {
 		}
 	}
 	return p, "", ""
+}
+
+func (l *commandList) add(p *commandPattern) {
+	if len(p.words) == 0 || strings.Contains(p.words[0], "*") {
+		l.loose = append(l.loose, p)
+	} else {
+		l.named[p.program] = append(l.named[p.program], p)
+	}
+}
+
+// exact reports that a command is what a pattern of the list allows.
+func (l *commandList) exact(words []shellWord, c foldedWords) bool {
+	holds := func(p *commandPattern) bool { return p.exact(words) }
+	return slices.ContainsFunc(l.named[c.program], holds) || slices.ContainsFunc(l.loose, holds)
+}
+
+// folded reports that a command may be what a pattern of the list forbids. Of a
+// program that nobody can tell that is any.
+func (l *commandList) folded(c foldedWords) bool {
+	if c.open {
+		return len(l.named)+len(l.loose) > 0
+	}
+	holds := func(p *commandPattern) bool { return p.folded(c) }
+	return slices.ContainsFunc(l.named[c.program], holds) || slices.ContainsFunc(l.named[c.name], holds) || slices.ContainsFunc(l.loose, holds)
 }
 
 // exact reports that a command is what a pattern allows, word by word.

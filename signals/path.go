@@ -208,7 +208,7 @@ const pathMembers = 14
 
 // fact is what is known of one path, and the code of what is not.
 func (m *matcher) fact(one touch) (map[string]any, string) {
-	problems := slices.Clone(one.problems)
+	problems := slices.Clip(one.problems)
 	out := make(map[string]any, pathMembers)
 	out["argument"], out["declared"], out["access"] = one.argument, validText(one.declared), string(one.access)
 	code := one.unknown
@@ -254,10 +254,14 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 
 // textList is a sorted list of distinct texts as a fact.
 func textList(list []string) []any {
-	slices.Sort(list)
-	out := []any{}
-	for _, s := range slices.Compact(list) {
-		out = append(out, s)
+	if !slices.IsSorted(list) {
+		list = slices.Sorted(slices.Values(list))
+	}
+	out := make([]any, 0, len(list))
+	for i, s := range list {
+		if i == 0 || s != list[i-1] {
+			out = append(out, s)
+		}
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package signals
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 // shellFacts computes the family shell.
 func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
 	s := d.script(ctx, c, w)
-	seen := []any{}
+	seen := make([]any, 0, len(s.commands))
 	for _, one := range s.commands {
 		seen = append(seen, d.commandFact(one))
 	}
@@ -25,19 +24,25 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 }
 
 func (d *Detector) commandFact(c *invocation) map[string]any {
-	words, text := make([]any, len(c.words)), make([]string, len(c.words))
+	words := make([]any, len(c.words))
+	var text strings.Builder
 	for i, w := range c.words {
-		text[i] = validText(w.text)
-		words[i] = text[i]
+		word := validText(w.text)
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(word)
+		words[i] = word
 	}
 	exact, folded := make([]any, 0, len(d.commands)), make([]any, 0, len(d.commands))
 	restricted := foldWords(c.words)
-	for _, l := range d.commands {
-		on := slices.ContainsFunc(l.patterns, func(p *commandPattern) bool { return p.exact(c.words) })
+	for i := range d.commands {
+		l := &d.commands[i]
+		on := l.exact(c.words, restricted)
 		if on {
 			exact = append(exact, l.fact)
 		}
-		if on || slices.ContainsFunc(l.patterns, func(p *commandPattern) bool { return p.folded(restricted) }) {
+		if on || l.folded(restricted) {
 			folded = append(folded, l.fact)
 		}
 	}
@@ -46,9 +51,9 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		via = append(via, v)
 	}
 	return map[string]any{
-		"argument": c.argument, "program": validText(c.program()), "words": words, "text": strings.Join(text, " "), "via": via,
-		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(slices.Clone(c.effects)),
-		"lists": exact, "lists_folded": folded, "problems": textList(slices.Clone(c.problems)),
+		"argument": c.argument, "program": validText(c.program()), "words": words, "text": text.String(), "via": via,
+		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(c.effects),
+		"lists": exact, "lists_folded": folded, "problems": textList(c.problems),
 	}
 }
 
