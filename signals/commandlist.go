@@ -64,7 +64,7 @@ func compilePattern(text string) (p commandPattern, message, hint string) {
 		p.program = fold(words[0])
 		for _, w := range words[1:] {
 			if strings.HasPrefix(w, "-") && w != "-" {
-				p.flags = append(p.flags, flags(path.Base(words[0]), w)...)
+				p.flags = flags(p.flags, path.Base(words[0]), w)
 			} else {
 				p.operands = append(p.operands, fold(w))
 			}
@@ -147,6 +147,7 @@ func foldWords(words []shellWord) (c foldedWords) {
 	c.open = words[0].open
 	c.program = fold(words[0].text)
 	c.name = path.Base(c.program)
+	c.operands = make([]operand, 0, len(words)-1)
 	ended, maybe := false, false
 	for _, w := range words[1:] {
 		switch {
@@ -157,7 +158,7 @@ func foldWords(words []shellWord) (c foldedWords) {
 		case !ended && w.text == "--":
 			ended, maybe = true, false
 		case !ended && strings.HasPrefix(w.text, "-") && w.text != "-":
-			c.flags = append(c.flags, flags(c.name, w.text)...)
+			c.flags = flags(c.flags, c.name, w.text)
 			maybe = !strings.Contains(w.text, "=")
 		default:
 			c.operands = append(c.operands, operand{text: fold(w.text), maybe: maybe})
@@ -193,27 +194,27 @@ func meets(want []string, have []operand, many bool) bool {
 	return o.maybe && meets(want, have[1:], many)
 }
 
-// flags are the options in one word: a cluster of letters is one each, a value
+// flags adds the options in one word: a cluster of letters is one each, a value
 // is cut off, and a long name that has a letter is that letter.
-func flags(program, w string) (out []string) {
+func flags(list []string, program, w string) []string {
 	name, _, _ := strings.Cut(w, "=")
 	if strings.HasPrefix(name, "--") || strings.Contains(name, "*") {
 		if s := letter(program, name); s != "" {
 			name = s
 		}
-		return []string{name}
+		return append(list, name)
 	}
 	if singleDash(program) {
-		return []string{name}
+		return append(list, name)
 	}
 	for _, r := range name[1:] {
 		f := "-" + string(r)
 		if f == "-R" && letter(program, "--recursive") != "" {
 			f = "-r"
 		}
-		out = append(out, f)
+		list = append(list, f)
 	}
-	return out
+	return list
 }
 
 // letter is the letter of a long option that most programs share.

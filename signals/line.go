@@ -102,7 +102,7 @@ func (d dirs) only() (string, bool) {
 }
 
 func (d dirs) or(o dirs) dirs {
-	out := dirs{names: slices.Clone(d.names), open: d.open || o.open}
+	out := dirs{names: slices.Clip(d.names), open: d.open || o.open}
 	for _, n := range o.names {
 		if !slices.Contains(out.names, n) {
 			out.names = append(out.names, n)

@@ -84,7 +84,7 @@ func (l *line) redirect(r *redirects, w shellWord, in dirs, a access) {
 		r.network = true
 		r.problems = append(r.problems, "network_redirect")
 	default:
-		r.touches = append(r.touches, l.touches(w, in, a, false)...)
+		r.touches = l.touches(r.touches, w, in, a, false)
 	}
 }
 
@@ -119,23 +119,22 @@ func (l *line) document(r *syntax.Redirect) *shellWord {
 	return &shellWord{text: text}
 }
 
-// touches is a path that a word names, from every folder the command may run in.
-func (l *line) touches(w shellWord, in dirs, a access, guessed bool) []touch {
+// touches adds a path that a word names, from every folder the command may run in.
+func (l *line) touches(list []touch, w shellWord, in dirs, a access, guessed bool) []touch {
 	t := touch{argument: l.argument, declared: w.text, access: a, literal: true, guessed: guessed}
 	if w.open {
 		t.unknown = "undetermined_word"
-		return []touch{t}
+		return append(list, t)
 	}
 	if strings.HasPrefix(w.text, "/") {
-		return []touch{t}
+		return append(list, t)
 	}
-	var out []touch
 	for _, t.dir = range in.names {
-		out = append(out, t)
+		list = append(list, t)
 	}
-	if in.open || l.loose || len(out) == 0 {
+	if in.open || l.loose || len(in.names) == 0 {
 		t.dir, t.unknown = "", "directory_unknown"
-		out = append(out, t)
+		list = append(list, t)
 	}
-	return out
+	return list
 }

@@ -85,7 +85,7 @@ func (l *line) named(c *invocation, first shellWord, in dirs) string {
 		}
 	} else {
 		c.effect("execute")
-		c.touches = append(c.touches, l.touches(first, in, execute, false)...)
+		c.touches = l.touches(c.touches, first, in, execute, false)
 		if dir := path.Dir(name); !slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"}, dir) {
 			c.problem("path_qualified")
 		}
@@ -367,7 +367,7 @@ func (l *line) operands(c *invocation, words []shellWord, in dirs, a access) {
 			continue
 		}
 		c.effect(string(a))
-		c.touches = append(c.touches, l.touches(w, in, a, false)...)
+		c.touches = l.touches(c.touches, w, in, a, false)
 	}
 }
 
@@ -465,7 +465,7 @@ func (l *line) addresses(c *invocation, words []shellWord) {
 		if rest, ok := cutFold(w.text, "file://"); ok && !w.open {
 			if i := strings.IndexByte(rest, '/'); i >= 0 {
 				c.effect("read")
-				c.touches = append(c.touches, l.touches(shellWord{text: rest[i:]}, dirs{}, read, false)...)
+				c.touches = l.touches(c.touches, shellWord{text: rest[i:]}, dirs{}, read, false)
 			}
 		}
 	}
@@ -848,14 +848,14 @@ var (
 func (l *line) guess(c *invocation, words []shellWord, in dirs, a access) {
 	for _, w := range words {
 		if w.open {
-			c.touches = append(c.touches, l.touches(w, in, a, false)...)
+			c.touches = l.touches(c.touches, w, in, a, false)
 			continue
 		}
 		if w.stream || harmless(w.text) {
 			continue
 		}
 		for _, s := range pieces(w.text) {
-			c.touches = append(c.touches, l.touches(shellWord{text: s}, in, a, true)...)
+			c.touches = l.touches(c.touches, shellWord{text: s}, in, a, true)
 		}
 	}
 }

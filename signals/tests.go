@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/conjunct-project/conjunct/engine"
@@ -438,11 +437,11 @@ func (r *review) commands(s *script) {
 	}
 	for _, c := range s.commands {
 		var from, to []touch
-		veiled := sync.OnceValue(func() bool { return opaque(c) })
+		veiled := slices.ContainsFunc(c.touches, func(t touch) bool { return t.guessed }) && opaque(c)
 		for _, t := range c.touches {
 			switch {
 			case t.guessed:
-				if (t.access == write || veiled()) && r.concerns(t) {
+				if (t.access == write || veiled) && r.concerns(t) {
 					r.miss(t.argument, "unseen")
 				}
 			case t.unknown != "" && t.access != read:

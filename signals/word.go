@@ -27,7 +27,12 @@ type shellWord struct {
 // words expands arguments: braces, quotes, escapes, the home directory. What
 // runs inside of them is added to the line's commands.
 func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
+	out = make([]shellWord, 0, len(args))
 	for _, a := range args {
+		if openBraces(a) == 0 {
+			out = append(out, l.word(a, in))
+			continue
+		}
 		for _, w := range l.braces(a) {
 			out = append(out, l.word(w, in))
 		}
@@ -160,6 +165,9 @@ func countSequence(b *syntax.BraceExp) int {
 func (l *line) word(w *syntax.Word, in dirs) shellWord { return l.expand(w, in, false) }
 
 func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
+	if text, ok := verbatim(w); ok {
+		return shellWord{text: text}
+	}
 	e := expansion{line: l, in: in, plain: plain}
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
@@ -174,6 +182,20 @@ func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
 		e.out.text = l.source(w)
 	}
 	return e.out
+}
+
+// verbatim is the text of a word of one part that stands for itself, as most do.
+func verbatim(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, !strings.ContainsAny(p.Value, `~\*?[`)
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar
+	}
+	return "", false
 }
 
 // assigned expands the value of an assignment: it is one word, and no glob.
