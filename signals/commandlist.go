@@ -123,12 +123,15 @@ func (p *commandPattern) folded(c foldedWords) bool {
 	if !star(p.program, c.program) && !star(p.program, c.name) {
 		return false
 	}
+	if !meets(p.operands, c.operands, c.many) {
+		return false
+	}
 	for _, f := range p.flags {
 		if !c.openWord && !slices.ContainsFunc(c.flags, func(h string) bool { return star(f, h) || abbreviates(h, f) }) {
 			return false
 		}
 	}
-	return meets(p.operands, c.operands, c.many)
+	return true
 }
 
 // foldedWords are a command's words in the form for restricting.
@@ -248,24 +251,25 @@ func abbreviates(have, want string) bool {
 
 // star matches text with a pattern in which a star is any text.
 func star(pattern, s string) bool {
-	if pattern != "" && pattern[0] != '*' && (s == "" || s[0] != pattern[0]) {
-		return false // nearly always
+	// Nearly always they differ before any star.
+	for pattern != "" && pattern[0] != '*' {
+		if s == "" || s[0] != pattern[0] {
+			return false
+		}
+		pattern, s = pattern[1:], s[1:]
 	}
-	if !strings.Contains(pattern, "*") {
-		return pattern == s
+	if pattern == "" {
+		return s == ""
 	}
-	parts := strings.Split(pattern, "*")
-	first, last := parts[0], parts[len(parts)-1]
-	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
-		return false
-	}
-	s = s[len(first) : len(s)-len(last)]
-	for _, p := range parts[1 : len(parts)-1] {
+	parts := strings.Split(pattern[1:], "*")
+	parts, last := parts[:len(parts)-1], parts[len(parts)-1]
+	s, ok := strings.CutSuffix(s, last)
+	for _, p := range parts {
 		i := strings.Index(s, p)
 		if i < 0 {
 			return false
 		}
 		s = s[i+len(p):]
 	}
-	return true
+	return ok
 }

@@ -40,3 +40,31 @@ func TestPatternsByProgram(t *testing.T) {
 		}
 	})
 }
+
+// FuzzStar: a star is any text, and everything else is itself.
+func FuzzStar(f *testing.F) {
+	for _, pattern := range []string{"", "*", "a", "a*", "*a", "a*a", "ab*b", "delete-*", "*-x-*", "**", "a**b"} {
+		for _, s := range []string{"", "a", "ab", "aa", "abb", "delete-", "delete-it", "x-x-x", "b"} {
+			f.Add(pattern, s)
+		}
+	}
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		if len(pattern) > 20 || len(s) > 40 {
+			return // the simple way takes for ever
+		}
+		if got, want := star(pattern, s), starSimply(pattern, s); got != want {
+			t.Errorf("%q, %q: got %t, want %t", pattern, s, got, want)
+		}
+	})
+}
+
+// starSimply tries every text for a star.
+func starSimply(pattern, s string) bool {
+	switch {
+	case pattern == "":
+		return s == ""
+	case pattern[0] != '*':
+		return s != "" && s[0] == pattern[0] && starSimply(pattern[1:], s[1:])
+	}
+	return starSimply(pattern[1:], s) || s != "" && starSimply(pattern, s[1:])
+}
