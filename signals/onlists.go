@@ -7,14 +7,21 @@ import "slices"
 // than that need no loop, and run without OPA.
 func onLists(lists map[string][]string, elements []any) (anyOn, allOn map[string]any) {
 	anyOn, allOn = map[string]any{}, map[string]any{}
-	on := func(element any, member, name string) bool {
-		fact, _ := element.(map[string]any)
-		names, _ := fact[member].([]any)
-		return slices.Contains(names, any(name))
-	}
 	for name := range lists {
-		anyOn[name] = slices.ContainsFunc(elements, func(e any) bool { return on(e, "lists_folded", name) })
-		allOn[name] = !slices.ContainsFunc(elements, func(e any) bool { return !on(e, "lists", name) })
+		anyOn[name], allOn[name] = false, true
+	}
+	for _, e := range elements {
+		fact, _ := e.(map[string]any)
+		folded, _ := fact["lists_folded"].([]any)
+		exact, _ := fact["lists"].([]any)
+		for name := range lists {
+			if slices.Contains(folded, any(name)) {
+				anyOn[name] = true
+			}
+			if !slices.Contains(exact, any(name)) {
+				allOn[name] = false
+			}
+		}
 	}
 	return anyOn, allOn
 }
