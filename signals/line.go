@@ -71,6 +71,14 @@ func (c *invocation) program() string {
 	return c.words[0].text
 }
 
+// size is how long the words are, with what separates them.
+func (c *invocation) size() (n int) {
+	for _, w := range c.words {
+		n += len(w.text) + 1
+	}
+	return n
+}
+
 func (c *invocation) effect(names ...string) {
 	for _, n := range names {
 		if !slices.Contains(c.effects, n) {

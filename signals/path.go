@@ -33,10 +33,9 @@ type touch struct {
 	access   access
 	dir      string // where a relative path starts
 	// literal keeps a leading tilde: a shell has put the home where it means it.
-	literal  bool
-	problems []string
-	unknown  string // code of why the path cannot be known
-	guessed  bool   // nobody says that the word is a path
+	literal bool
+	unknown string // code of why the path cannot be known
+	guessed bool   // nobody says that the word is a path
 }
 
 // pathFacts computes the family path.
@@ -83,7 +82,7 @@ type touchKey struct {
 	access                           access
 }
 
-func (t touch) key() touchKey { return touchKey{t.argument, t.declared, t.dir, t.unknown, t.access} }
+func (t *touch) key() touchKey { return touchKey{t.argument, t.declared, t.dir, t.unknown, t.access} }
 
 // unresolved says what of the scope has no place in this world. A list that
 // cannot be looked up restricts nothing, so everything is unknown then.
@@ -102,7 +101,7 @@ func (m *matcher) unresolved() (out []Unknown) {
 }
 
 // touches lists every path that a call's arguments name.
-func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (out []touch, unknown []Unknown) {
+func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (out []*touch, unknown []Unknown) {
 	for _, name := range c.described() {
 		v, ok := c.Action.Arguments[name]
 		if !ok {
@@ -115,7 +114,7 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 		pointer := engine.Pointer(name)
 		switch v := v.(type) {
 		case string:
-			out = append(out, touch{argument: pointer, declared: v, access: a, dir: t.world.Dir})
+			out = append(out, &touch{argument: pointer, declared: v, access: a, dir: t.world.Dir})
 		case []any:
 			for i, e := range v {
 				at := pointer + "/" + strconv.Itoa(i)
@@ -124,7 +123,7 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 					unknown = append(unknown, Unknown{Family: Path, Code: "not_a_path", Where: at})
 					continue
 				}
-				out = append(out, touch{argument: at, declared: s, access: a, dir: t.world.Dir})
+				out = append(out, &touch{argument: at, declared: s, access: a, dir: t.world.Dir})
 			}
 		default:
 			unknown = append(unknown, Unknown{Family: Path, Code: "not_a_path", Where: pointer})
@@ -141,8 +140,8 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 	}
 	out = slices.Grow(out, total)
 	for _, command := range script.commands {
-		for _, one := range command.touches {
-			if !one.guessed || m.likely(one) {
+		for i := range command.touches {
+			if one := &command.touches[i]; !one.guessed || m.likely(one) {
 				out = append(out, one)
 			}
 		}
@@ -152,7 +151,7 @@ func (d *Detector) touches(ctx context.Context, c *Call, t *tree, m *matcher) (o
 
 // attached are files that what is sent names instead of holding them: many
 // programs read `@file` in a body that way.
-func attached(c *Call, dir string) (out []touch) {
+func attached(c *Call, dir string) (out []*touch) {
 	sends := false
 	for _, a := range c.Tool.Arguments {
 		sends = sends || a.Kind == engine.URLKind
@@ -161,7 +160,7 @@ func attached(c *Call, dir string) (out []touch) {
 		text, ok := c.Action.Arguments[name].(string)
 		file, at := strings.CutPrefix(text, "@")
 		if sends && ok && at && c.Tool.Arguments[name].Kind == engine.ContentKind && file != "" && !strings.ContainsAny(file, " \n") {
-			out = append(out, touch{argument: engine.Pointer(name), declared: file, access: read, dir: dir})
+			out = append(out, &touch{argument: engine.Pointer(name), declared: file, access: read, dir: dir})
 		}
 	}
 	return out
@@ -183,7 +182,7 @@ func accessOf(k engine.ArgumentKind, e engine.Effect) (access, bool) {
 }
 
 // place resolves one path.
-func (m *matcher) place(one touch) *place {
+func (m *matcher) place(one *touch) *place {
 	if one.literal {
 		return m.tree.resolveIn(one.dir, one.declared, one.access != remove)
 	}
@@ -192,7 +191,7 @@ func (m *matcher) place(one touch) *place {
 
 // likely reports whether a word of a program that nobody knows names a path: it
 // looks like one, there is such a file, or a list speaks of it.
-func (m *matcher) likely(one touch) bool {
+func (m *matcher) likely(one *touch) bool {
 	if one.unknown != "" || looksLikePath(one.declared) {
 		return true
 	}
@@ -207,8 +206,7 @@ func (m *matcher) likely(one touch) bool {
 const pathMembers = 14
 
 // fact is what is known of one path, and the code of what is not.
-func (m *matcher) fact(one touch) (map[string]any, string) {
-	problems := slices.Clip(one.problems)
+func (m *matcher) fact(one *touch) (map[string]any, string) {
 	out := make(map[string]any, pathMembers)
 	out["argument"], out["declared"], out["access"] = one.argument, validText(one.declared), string(one.access)
 	code := one.unknown
@@ -218,7 +216,7 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 		code = p.unknown
 	}
 	if code != "" {
-		out["problems"] = textList(append(problems, code))
+		out["problems"] = []any{code}
 		return out, code
 	}
 	r, inside := m.within(p.resolved)
@@ -242,12 +240,12 @@ func (m *matcher) fact(one touch) (map[string]any, string) {
 	out["resolved"], out["link"], out["exists"] = p.resolved, p.link, p.exists
 	out["inside"], out["root"], out["above"] = inside, r, m.above(p.resolved)
 	out["lists"], out["lists_folded"], out["lists_under"] = exact, on.folded, on.under
-	out["problems"] = textList(append(problems, doubts...))
+	out["problems"] = textList(doubts)
 	if code = cmp.Or(unreadable(p.resolved), unreadable(p.link)); code != "" {
 		// A link can lead to a name that no argument could have.
 		delete(out, "resolved")
 		delete(out, "link")
-		out["problems"] = textList(append(problems, code))
+		out["problems"] = []any{code}
 	}
 	return out, code
 }

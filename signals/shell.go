@@ -26,6 +26,7 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 func (d *Detector) commandFact(c *invocation) map[string]any {
 	words := make([]any, len(c.words))
 	var text strings.Builder
+	text.Grow(c.size())
 	for i, w := range c.words {
 		word := validText(w.text)
 		if i > 0 {
@@ -34,7 +35,7 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text.WriteString(word)
 		words[i] = word
 	}
-	exact, folded := make([]any, 0, len(d.commands)), make([]any, 0, len(d.commands))
+	exact, folded := []any{}, []any{}
 	restricted := foldWords(c.words)
 	for i := range d.commands {
 		l := &d.commands[i]
@@ -46,12 +47,16 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 			folded = append(folded, l.fact)
 		}
 	}
-	via := []any{}
-	for _, v := range c.via {
-		via = append(via, v)
+	via := make([]any, len(c.via))
+	for i, v := range c.via {
+		via[i] = v
+	}
+	program := any("")
+	if c.program() != "" {
+		program = words[0]
 	}
 	return map[string]any{
-		"argument": c.argument, "program": validText(c.program()), "words": words, "text": text.String(), "via": via,
+		"argument": c.argument, "program": program, "words": words, "text": text.String(), "via": via,
 		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(c.effects),
 		"lists": exact, "lists_folded": folded, "problems": textList(c.problems),
 	}
