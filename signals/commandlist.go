@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -19,29 +18,36 @@ type commandPattern struct {
 	operands []string
 }
 
-// commandList is a named list.
-type commandList struct {
-	name string
-	fact any // the name, as facts hold it
-	// patterns by the program that they name, in the form for restricting, and
-	// those that name none or name it with a star
-	named map[string][]*commandPattern
-	loose []*commandPattern
+// commandLists are the command lists of a scope, by name.
+type commandLists struct {
+	facts []any  // the names, as facts hold them
+	some  []bool // whether there is any pattern on the list
+	// the patterns of all lists by the program that they name, in the form for
+	// restricting, and those that name none or name it with a star
+	named map[string][]listedPattern
+	loose []listedPattern
+}
+
+// listedPattern is a pattern and the number of the list that it is on.
+type listedPattern struct {
+	*commandPattern
+	list int
 }
 
 // compilePatterns compiles the command lists of a scope, by name.
-func compilePatterns(lists map[string][]string) (out []commandList, problems []ScopeProblem) {
-	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		l := commandList{name: name, fact: name, named: map[string][]*commandPattern{}}
+func compilePatterns(lists map[string][]string) (out commandLists, problems []ScopeProblem) {
+	names := sortedKeys(lists)
+	out = commandLists{some: make([]bool, len(names)), named: map[string][]listedPattern{}}
+	for list, name := range names {
+		out.facts = append(out.facts, name)
 		for i, text := range lists[name] {
 			p, message, hint := compilePattern(text)
 			if message != "" {
 				problems = append(problems, ScopeProblem{Path: []string{"commands", name, strconv.Itoa(i)}, Message: message, Hint: hint})
 				continue
 			}
-			l.add(&p)
+			out.add(list, &p)
 		}
-		out = append(out, l)
 	}
 	return out, problems
 }
@@ -73,28 +79,46 @@ func compilePattern(text string) (p commandPattern, message, hint string) {
 	return p, "", ""
 }
 
-func (l *commandList) add(p *commandPattern) {
+func (s *commandLists) add(list int, p *commandPattern) {
+	s.some[list] = true
 	if len(p.words) == 0 || strings.Contains(p.words[0], "*") {
-		l.loose = append(l.loose, p)
+		s.loose = append(s.loose, listedPattern{p, list})
 	} else {
-		l.named[p.program] = append(l.named[p.program], p)
+		s.named[p.program] = append(s.named[p.program], listedPattern{p, list})
 	}
 }
 
-// exact reports that a command is what a pattern of the list allows.
-func (l *commandList) exact(words []shellWord, c foldedWords) bool {
-	holds := func(p *commandPattern) bool { return p.exact(words) }
-	return slices.ContainsFunc(l.named[c.program], holds) || slices.ContainsFunc(l.loose, holds)
-}
-
-// folded reports that a command may be what a pattern of the list forbids. Of a
-// program that nobody can tell that is any.
-func (l *commandList) folded(c foldedWords) bool {
+// hold says which lists a command is on, for allowing and for restricting. It is
+// held against the patterns that may name its program and no others.
+func (s *commandLists) hold(words []shellWord) (exact, folded []any) {
+	c := foldWords(words)
+	onExact, onFolded := make([]bool, len(s.facts)), make([]bool, len(s.facts))
+	meet := func(patterns []listedPattern) {
+		for _, p := range patterns {
+			onExact[p.list] = onExact[p.list] || p.exact(words)
+			onFolded[p.list] = onFolded[p.list] || onExact[p.list] || p.folded(c)
+		}
+	}
+	meet(s.loose)
+	meet(s.named[c.program])
+	if c.name != c.program {
+		meet(s.named[c.name])
+	}
 	if c.open {
-		return len(l.named)+len(l.loose) > 0
+		onFolded = s.some // it may be any program
 	}
-	holds := func(p *commandPattern) bool { return p.folded(c) }
-	return slices.ContainsFunc(l.named[c.program], holds) || slices.ContainsFunc(l.named[c.name], holds) || slices.ContainsFunc(l.loose, holds)
+	return picked(s.facts, onExact), picked(s.facts, onFolded)
+}
+
+// picked is the facts of the lists that something is on.
+func picked(facts []any, on []bool) []any {
+	out := []any{}
+	for i, fact := range facts {
+		if on[i] {
+			out = append(out, fact)
+		}
+	}
+	return out
 }
 
 // exact reports that a command is what a pattern allows, word by word.

@@ -1,44 +1,61 @@
 package signals
 
 import (
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// TestPatternsByProgram: a list that is asked by the program of a command says what
-// every pattern, asked by itself, says.
+// TestPatternsByProgram: the lists that are asked by the program of a command say
+// what every pattern, asked by itself, says.
 func TestPatternsByProgram(t *testing.T) {
 	program := rapid.SampledFrom([]string{"git", "Git", "/usr/bin/git", "./git", "g*t", "*", "rm", "", "ſu", "SU", "é", "é"})
 	word := rapid.OneOf(program, rapid.SampledFrom([]string{"push", "-f", "--force", "-rf", "/", "a=b", "--"}))
+	pattern := rapid.Custom(func(t *rapid.T) string {
+		words := append([]string{program.Draw(t, "program")}, rapid.SliceOfN(word, 0, 2).Draw(t, "words")...)
+		return strings.Join(words, " ")
+	})
+	shell := rapid.Custom(func(t *rapid.T) shellWord {
+		return shellWord{text: word.Draw(t, "text"), open: rapid.IntRange(0, 5).Draw(t, "open") == 0, many: rapid.Bool().Draw(t, "many")}
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		l := commandList{named: map[string][]*commandPattern{}}
-		var all []*commandPattern
-		for range rapid.IntRange(0, 4).Draw(t, "patterns") {
-			text := program.Draw(t, "program")
-			for range rapid.IntRange(0, 2).Draw(t, "words") {
-				text += " " + word.Draw(t, "word")
-			}
-			p, message, _ := compilePattern(text)
-			if message != "" {
-				continue
-			}
-			l.add(&p)
-			all = append(all, &p)
+		scope := map[string][]string{}
+		for _, name := range []string{"allow", "deny", "review"} {
+			scope[name] = rapid.SliceOfN(pattern, 0, 3).Draw(t, name)
 		}
-		var words []shellWord
-		for range rapid.IntRange(0, 4).Draw(t, "command") {
-			words = append(words, shellWord{text: word.Draw(t, "text"), open: rapid.IntRange(0, 5).Draw(t, "open") == 0, many: rapid.Bool().Draw(t, "many")})
-		}
-		c := foldWords(words)
-		if got, want := l.exact(words, c), slices.ContainsFunc(all, func(p *commandPattern) bool { return p.exact(words) }); got != want {
-			t.Fatalf("exact %v: got %t, want %t", words, got, want)
-		}
-		if got, want := l.folded(c), slices.ContainsFunc(all, func(p *commandPattern) bool { return p.folded(c) }); got != want {
-			t.Fatalf("folded %v: got %t, want %t", words, got, want)
+		lists, _ := compilePatterns(scope)
+		words := rapid.SliceOfN(shell, 0, 4).Draw(t, "command")
+		exact, folded := lists.hold(words)
+		wantExact, wantFolded := eachPattern(scope, words)
+		if !reflect.DeepEqual(exact, wantExact) || !reflect.DeepEqual(folded, wantFolded) {
+			t.Fatalf("%v of %v: got %v and %v, want %v and %v", words, scope, exact, folded, wantExact, wantFolded)
 		}
 	})
+}
+
+// eachPattern asks every pattern of every list.
+func eachPattern(scope map[string][]string, words []shellWord) (exact, folded []any) {
+	exact, folded = []any{}, []any{}
+	for _, name := range slices.Sorted(maps.Keys(scope)) {
+		var list []*commandPattern
+		for _, text := range scope[name] {
+			if p, message, _ := compilePattern(text); message == "" {
+				list = append(list, &p)
+			}
+		}
+		on := slices.ContainsFunc(list, func(p *commandPattern) bool { return p.exact(words) })
+		if on {
+			exact = append(exact, name)
+		}
+		if on || slices.ContainsFunc(list, func(p *commandPattern) bool { return p.folded(foldWords(words)) }) {
+			folded = append(folded, name)
+		}
+	}
+	return exact, folded
 }
 
 // FuzzStar: a star is any text, and everything else is itself.

@@ -143,7 +143,7 @@ type Detector struct {
 	windows  map[string]window
 	scanner  func() (*scanner, error) // loads on first use
 	paths    []globList
-	commands []commandList
+	commands commandLists
 	hosts    []hostList
 }
 

@@ -35,18 +35,7 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text.WriteString(word)
 		words[i] = word
 	}
-	exact, folded := []any{}, []any{}
-	restricted := foldWords(c.words)
-	for i := range d.commands {
-		l := &d.commands[i]
-		on := l.exact(c.words, restricted)
-		if on {
-			exact = append(exact, l.fact)
-		}
-		if on || l.folded(restricted) {
-			folded = append(folded, l.fact)
-		}
-	}
+	exact, folded := d.commands.hold(c.words)
 	via := make([]any, len(c.via))
 	for i, v := range c.via {
 		via[i] = v
