@@ -2,7 +2,11 @@ package signals
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
@@ -42,4 +46,32 @@ func TestAnyAndAllOfTheLists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestListsCounted: counting says what looking for each list in each element says.
+func TestListsCounted(t *testing.T) {
+	scope := map[string][]string{"a": nil, "b": nil, "c": nil}
+	names := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID), func(list []string) []any { return textList(list) })
+	rapid.Check(t, func(t *rapid.T) {
+		var elements []any
+		for range rapid.IntRange(0, 3).Draw(t, "elements") {
+			fact := map[string]any{"lists": names.Draw(t, "lists"), "lists_folded": names.Draw(t, "folded")}
+			if rapid.IntRange(0, 5).Draw(t, "unresolved") == 0 {
+				fact = map[string]any{}
+			}
+			elements = append(elements, fact)
+		}
+		on := func(element any, member, name string) bool {
+			list, _ := element.(map[string]any)[member].([]any)
+			return slices.Contains(list, any(name))
+		}
+		wantAny, wantAll := map[string]any{}, map[string]any{}
+		for name := range scope {
+			wantAny[name] = slices.ContainsFunc(elements, func(e any) bool { return on(e, "lists_folded", name) })
+			wantAll[name] = !slices.ContainsFunc(elements, func(e any) bool { return !on(e, "lists", name) })
+		}
+		if anyOn, allOn := onLists(scope, elements); !reflect.DeepEqual(anyOn, wantAny) || !reflect.DeepEqual(allOn, wantAll) {
+			t.Fatalf("%v: got %v and %v, want %v and %v", elements, anyOn, allOn, wantAny, wantAll)
+		}
+	})
 }
