@@ -405,7 +405,7 @@ func (m *matcher) belowHome(base string) []string {
 		p := m.tree.follow(home)
 		m.home = &p
 	}
-	if m.home.unknown == "" {
+	if m.home.unknown == "" && m.home.resolved != home {
 		out = append(out, path.Join(m.home.resolved, base))
 	}
 	return out
