@@ -92,11 +92,16 @@ func (s *commandLists) add(list int, p *commandPattern) {
 // held against the patterns that may name its program and no others.
 func (s *commandLists) hold(words []shellWord) (exact, folded []any) {
 	c := foldWords(words)
-	onExact, onFolded := make([]bool, len(s.facts)), make([]bool, len(s.facts))
+	on := make([]struct{ exact, folded bool }, len(s.facts))
 	meet := func(patterns []listedPattern) {
 		for _, p := range patterns {
-			onExact[p.list] = onExact[p.list] || p.exact(words)
-			onFolded[p.list] = onFolded[p.list] || onExact[p.list] || p.folded(c)
+			switch on := &on[p.list]; {
+			case on.exact:
+			case p.exact(words):
+				on.exact, on.folded = true, true
+			default:
+				on.folded = on.folded || p.folded(&c)
+			}
 		}
 	}
 	meet(s.loose)
@@ -104,21 +109,17 @@ func (s *commandLists) hold(words []shellWord) (exact, folded []any) {
 	if c.name != c.program {
 		meet(s.named[c.name])
 	}
-	if c.open {
-		onFolded = s.some // it may be any program
-	}
-	return picked(s.facts, onExact), picked(s.facts, onFolded)
-}
-
-// picked is the facts of the lists that something is on.
-func picked(facts []any, on []bool) []any {
-	out := []any{}
-	for i, fact := range facts {
-		if on[i] {
-			out = append(out, fact)
+	exact, folded = []any{}, []any{}
+	for i, fact := range s.facts {
+		if on[i].exact {
+			exact = append(exact, fact)
+		}
+		// A program that nobody can tell may be that of any pattern.
+		if on[i].folded || c.open && s.some[i] {
+			folded = append(folded, fact)
 		}
 	}
-	return out
+	return exact, folded
 }
 
 // exact reports that a command is what a pattern allows, word by word.
@@ -126,7 +127,8 @@ func (p *commandPattern) exact(words []shellWord) bool {
 	if len(words) < len(p.words) || !p.open && len(words) > len(p.words) {
 		return false
 	}
-	for i, w := range p.words {
+	// The last words differ sooner than the first.
+	for i, w := range slices.Backward(p.words) {
 		if words[i].open || !star(w, words[i].text) {
 			return false
 		}
@@ -137,17 +139,15 @@ func (p *commandPattern) exact(words []shellWord) bool {
 // folded reports that a command may be what a pattern forbids: whatever way its
 // program is named, its options are written or ordered, or its open words turn
 // out.
-func (p *commandPattern) folded(c foldedWords) bool {
+func (p *commandPattern) folded(c *foldedWords) bool {
 	if c.none {
 		return false
 	}
 	if len(p.words) == 0 || c.open {
 		return true
 	}
-	if !star(p.program, c.program) && !star(p.program, c.name) {
-		return false
-	}
-	if !meets(p.operands, c.operands, c.many) {
+	// Operands differ sooner than programs.
+	if !meets(p.operands, c.operands, c.many) || !star(p.program, c.program) && !star(p.program, c.name) {
 		return false
 	}
 	for _, f := range p.flags {

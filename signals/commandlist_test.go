@@ -51,7 +51,8 @@ func eachPattern(scope map[string][]string, words []shellWord) (exact, folded []
 		if on {
 			exact = append(exact, name)
 		}
-		if on || slices.ContainsFunc(list, func(p *commandPattern) bool { return p.folded(foldWords(words)) }) {
+		c := foldWords(words)
+		if on || slices.ContainsFunc(list, func(p *commandPattern) bool { return p.folded(&c) }) {
 			folded = append(folded, name)
 		}
 	}
