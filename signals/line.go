@@ -196,7 +196,23 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 	if l.start, l.at = 0, 0; len(file.Stmts) > 0 {
 		l.start = file.Stmts[0].Pos().Line()
 	}
-	differs := false
+	differs := bracketed(src) && l.declared(file)
+	ok, failed = l.stmts(file.Stmts, in)
+	if differs {
+		l.readPlain(in)
+	}
+	return ok, failed
+}
+
+// bracketed reports text that a function, [[ or (( can be in: none is without a
+// bracket or the word function, whatever line ends are escaped within.
+func bracketed(src string) bool {
+	return strings.ContainsAny(src, `([\`) || strings.Contains(src, "function")
+}
+
+// declared takes note of the functions that text declares, and reports whether
+// there is a [[ or a (( in it.
+func (l *line) declared(file *syntax.File) (differs bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
@@ -208,11 +224,7 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		}
 		return true
 	})
-	ok, failed = l.stmts(file.Stmts, in)
-	if differs {
-		l.readPlain(in)
-	}
-	return ok, failed
+	return differs
 }
 
 // deceptiveQuote reports a single quote that ends at a backslash while another one
