@@ -223,10 +223,17 @@ func (o option) takes() int {
 }
 
 // builtins are the commands that a shell runs itself.
-var builtins = strings.Fields(`. : [ alias bg bind break builtin caller cd command compgen complete compopt
+var builtins = sync.OnceValue(func() map[string]bool {
+	names := strings.Fields(`. : [ alias bg bind break builtin caller cd command compgen complete compopt
 	continue declare dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill
 	let local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend
 	test times trap true type typeset ulimit umask unalias unset wait`)
+	out := make(map[string]bool, len(names))
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
+})
 
 // sensitive reports variables that change what a later command runs, reads or
 // talks to.

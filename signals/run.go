@@ -79,7 +79,7 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 func (l *line) named(c *invocation, first shellWord, in dirs) string {
 	name := first.text
 	if !strings.Contains(name, "/") {
-		c.builtin = slices.Contains(builtins, name) && !slices.Contains(c.via, "env") && !slices.Contains(c.via, "sudo")
+		c.builtin = builtins()[name] && !slices.Contains(c.via, "env") && !slices.Contains(c.via, "sudo")
 		if l.functions[name] {
 			c.problem("function")
 		}
