@@ -191,11 +191,22 @@ func verbatim(w *syntax.Word) (string, bool) {
 	}
 	switch p := w.Parts[0].(type) {
 	case *syntax.Lit:
-		return p.Value, !strings.ContainsAny(p.Value, `~\*?[`)
+		return p.Value, !expands(p.Value)
 	case *syntax.SglQuoted:
 		return p.Value, !p.Dollar
 	}
 	return "", false
+}
+
+// expands reports literal text with a sign in it that a shell may read.
+func expands(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case '~', '\\', '*', '?', '[':
+			return true
+		}
+	}
+	return false
 }
 
 // assigned expands the value of an assignment: it is one word, and no glob.
