@@ -51,7 +51,7 @@ func TestAnyAndAllOfTheLists(t *testing.T) {
 // TestListsCounted: counting says what looking for each list in each element says.
 func TestListsCounted(t *testing.T) {
 	scope := map[string][]string{"a": nil, "b": nil, "c": nil}
-	names := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID), func(list []string) []any { return textList(list) })
+	names := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID), textList)
 	rapid.Check(t, func(t *rapid.T) {
 		var elements []any
 		for range rapid.IntRange(0, 3).Draw(t, "elements") {

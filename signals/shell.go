@@ -36,19 +36,27 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		words[i] = word
 	}
 	exact, folded := d.commands.hold(c.words)
-	via := make([]any, len(c.via))
-	for i, v := range c.via {
-		via[i] = v
-	}
 	program := any("")
 	if c.program() != "" {
 		program = words[0]
 	}
 	return map[string]any{
-		"argument": c.argument, "program": program, "words": words, "text": text.String(), "via": via,
+		"argument": c.argument, "program": program, "words": words, "text": text.String(), "via": wrappers(c.via),
 		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(c.effects),
 		"lists": exact, "lists_folded": folded, "problems": textList(c.problems),
 	}
+}
+
+// wrappers is the wrappers that run a command, outermost first, as a fact.
+func wrappers(via []string) any {
+	if len(via) == 0 {
+		return none
+	}
+	out := make([]any, len(via))
+	for i, name := range via {
+		out[i] = name
+	}
+	return out
 }
 
 // validText is text that every journal can hold.
