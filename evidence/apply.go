@@ -43,11 +43,11 @@ func (b *Batch) Apply(w engine.Writes) error {
 	return nil
 }
 
-// related writes what says how calls are related. Holders, producers and results
-// are lists without a count: only events that are folded in their turn read them.
+// related writes what says how calls are related. Producers and results are lists
+// without a count: only events that are folded in their turn read them.
 func (b *Batch) related(w *engine.Writes) {
 	for _, h := range w.Holders {
-		b.index(holdersKey(h.Value), holderKey(h.Value, h.Key), h.Key)
+		b.base.holders.add(h.Value, h.Key)
 	}
 	for _, r := range w.Results {
 		list := resultsKey(r.Key.Trace, r.Key.Call)

@@ -30,6 +30,22 @@ func join(kind string, parts ...string) string {
 	return b.String()
 }
 
+// split gives the parts back that a key was made of.
+func split(key string) ([]string, error) {
+	parts := strings.Split(strings.TrimSuffix(key, "\x00"), "\x00")[1:]
+	for i, p := range parts {
+		if !strings.HasPrefix(p, `"`) {
+			continue
+		}
+		whole, err := strconv.Unquote(p)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = whole
+	}
+	return parts, nil
+}
+
 const (
 	clockKey = "clock\x00"
 	// waitingList is the record that changes whenever the list below it does.
@@ -40,10 +56,6 @@ const (
 	flaggedList = "flagged\x00"
 )
 
-func holdersKey(value string) string { return join("holds", value) }
-func holderKey(value string, k engine.PathKey) string {
-	return join(members("holds"), value, k.Trace, k.Call)
-}
 func resultsKey(trace, call string) string    { return join("results", trace, call) }
 func producersKey(trace, value string) string { return join("producers", trace, value) }
 func producerKey(trace, value, call string) string {

@@ -53,7 +53,6 @@ func codecs() catalogue {
 		"counter":   of[int](),
 		"*counter":  of[engine.Contribution](),
 
-		"*holds":         of[engine.PathKey](),
 		"*results":       of[[]string](),
 		"*producers":     of[engine.Producer](),
 		"suspected":      of[int](),
@@ -218,6 +217,11 @@ func Load(text []byte) (*Store, error) {
 			}
 			if key == clockKey {
 				first.clock = r.value.(int64)
+			}
+			if p, ok := r.value.(engine.Path); ok {
+				if err := first.holders.read(key, &p); err != nil {
+					return nil, err
+				}
 			}
 			last = key
 			if err := txn.Insert(table, r); err != nil {

@@ -248,15 +248,6 @@ func (v *View) SuspicionsOf(value string) []engine.Suspicion {
 // Flagged lists the reads that were ever flagged.
 func (v *View) Flagged() []engine.PathKey { return list[engine.PathKey](v, flaggedList) }
 
-func (v *View) Holders(value, trace string) []engine.PathKey {
-	list := holdersKey(value)
-	under := members(list)
-	if trace != "" {
-		under = join(members("holds"), value, trace)
-	}
-	return values[engine.PathKey](v.under(list, under))
-}
-
 func (v *View) Producers(trace, value string) []engine.Producer {
 	list := producersKey(trace, value)
 	return values[engine.Producer](v.under(list, members(list)))

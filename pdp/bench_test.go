@@ -25,7 +25,8 @@ var replayEntries = flag.Int("entries", 5000, "how many entries BenchmarkReplay 
 // serving sets the program up as a server should be, for both sides of a
 // comparison: a thread more than there are cores, since one waits for the disk,
 // and garbage collected at five times the live heap. What the environment sets
-// stays.
+// stays. A sub-benchmark asks for itself: the number of threads is set anew for
+// each.
 func serving(b *testing.B) {
 	b.Helper()
 	if os.Getenv("GOMAXPROCS") == "" {
@@ -71,9 +72,9 @@ func share(callers, n int, do func(i int)) {
 // it is given, beside the simplest durable log in the same run: the same bytes,
 // one write and one fsync a record under a lock.
 func BenchmarkDurable(b *testing.B) {
-	serving(b)
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d/decide", callers), func(b *testing.B) {
+			serving(b)
 			all := proposals(b, b.N)
 			dir := stateOf(b, itsm(b))
 			p := open(b, dir, pdp.Options{})
@@ -86,6 +87,7 @@ func BenchmarkDurable(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 		})
 		b.Run(fmt.Sprintf("callers=%d/fsync-a-record", callers), func(b *testing.B) {
+			serving(b)
 			dir := stateOf(b, itsm(b))
 			p := open(b, dir, pdp.Options{})
 			for _, a := range proposals(b, 1) {
@@ -148,6 +150,7 @@ func lived(b *testing.B) (dir string, attempts int) {
 func BenchmarkOpen(b *testing.B) {
 	dir, n := lived(b)
 	opened := func(b *testing.B) {
+		serving(b)
 		for b.Loop() {
 			p, err := pdp.Open(dir, pdp.Options{Now: func() int64 { return monday }})
 			if err != nil {
