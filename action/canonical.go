@@ -32,8 +32,7 @@ func CanonicalValue(v any) ([]byte, error) {
 // AppendValue appends what [CanonicalValue] gives. On an error nothing is
 // appended.
 func AppendValue(b []byte, v any) ([]byte, error) {
-	var keys [16]string
-	w := writer{out: b, keys: keys[:0]}
+	w := writer{out: b}
 	if err := w.value(v, 0); err != nil {
 		return b, err
 	}
@@ -123,6 +122,7 @@ func (w *writer) object(m map[string]any, depth int) *Error {
 		return errTree()
 	}
 	base := len(w.keys)
+	w.keys = slices.Grow(w.keys, len(m))
 	for key := range m {
 		w.keys = append(w.keys, key)
 	}

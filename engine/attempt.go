@@ -21,7 +21,7 @@ func (f *fold) attempt() {
 	before := f.read(&a.Action)
 	named := f.recall(&a.Action, &before)
 	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
-	d := f.decide(in)
+	d := f.decide(&in)
 	in.Consequence = d.Consequence
 	f.look(&in)
 	f.proposed(&path, a, &d, before.Suspect)
@@ -72,13 +72,13 @@ func (f *fold) refusal(path *Path, d *Decision) {
 	}
 }
 
-func (f *fold) decide(in Input) Decision {
+func (f *fold) decide(in *Input) Decision {
 	if r := f.e.Attempt.Recorded; r != nil {
 		d := *r
 		d.open = f.openOf(&d)
 		return d
 	}
-	return Decide(f.ctx, f.policy, in)
+	return judge(f.ctx, f.policy, in)
 }
 
 // openOf finds again which gates only an approval that names them lets pass: a

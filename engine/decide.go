@@ -36,14 +36,17 @@ type ownGate struct {
 // decisions, and no error or panic escapes. A decision permits only when the
 // transition is act, every applicable gate is pass, and the boundary allows or
 // a valid approval stands in for it. Deny is never approvable.
-func Decide(ctx context.Context, p Policy, in Input) (d Decision) {
+func Decide(ctx context.Context, p Policy, in Input) Decision { return judge(ctx, p, &in) }
+
+// judge decides an action and leaves in its input what policy saw.
+func judge(ctx context.Context, p Policy, in *Input) (d Decision) {
 	defer func() {
 		if r := recover(); r != nil {
-			d = broken(in, fmt.Sprint(r))
+			d = broken(*in, fmt.Sprint(r))
 		}
 	}()
-	d = refusal(p, &in)
-	j := &judgement{ctx: ctx, policy: p, contract: p.Contract(), in: &in, d: &d}
+	d = refusal(p, in)
+	j := &judgement{ctx: ctx, policy: p, contract: p.Contract(), in: in, d: &d}
 	j.weigh()
 	j.setTier()
 	j.testOwnGates()
@@ -100,8 +103,9 @@ func (j *judgement) setTier() {
 	base = base.valid()
 	d.BaseTier = base
 	j.note(why)
-	tier := base
-	for _, m := range j.modifiers() {
+	tier, modifiers := base, j.modifiers()
+	d.Modifiers = make([]Modifier, 0, len(modifiers))
+	for _, m := range modifiers {
 		bumped := tier
 		if m.Holds {
 			bumped = tighten(tier, j.policy.Bump(), j.policy.Cap().valid())

@@ -84,7 +84,7 @@ func refusal(p Policy, in *Input) Decision {
 	d := Decision{
 		TraceID: in.Action.TraceID, CallID: in.Action.CallID, Tool: in.Action.Tool,
 		InputHash: in.Action.InputHash, CallHash: in.Action.CallHash,
-		Modifiers: []Modifier{}, Floors: []Floor{}, Gates: make([]GateResult, 0, 10), Reasons: make([]Reason, 0, 8),
+		Modifiers: []Modifier{}, Floors: []Floor{}, Gates: make([]GateResult, 0, 8), Reasons: make([]Reason, 0, 4),
 		Facts: object(in.Facts), FactsUnknown: []string{}, Imposed: []Imposed{},
 	}
 	d.FactsUnknown = append(d.FactsUnknown, in.FactsUnknown...)

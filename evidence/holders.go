@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -12,31 +13,45 @@ import (
 
 // holders finds the calls that hold a value. What a call holds is part of its
 // path and does not change after it was first proposed, so this index of the
-// paths only grows and is kept beside memdb, where an entry costs a tenth. It is
-// shared by all versions: it names candidates, and a view leaves out those that its
-// path does not confirm, which came later or in a batch that was dropped.
+// paths only grows and is kept beside memdb, where an entry costs ten times as
+// much. It is shared by all versions: it names candidates, and a view leaves out
+// those that its path does not confirm: they came later, in a batch that was
+// dropped, or by a collision of hashes.
 type holders struct {
-	mu     sync.RWMutex
-	calls  map[holding][]string // those that were indexed, in their order
-	traces map[string][]string  // where a value is held
+	mu   sync.RWMutex
+	seed maphash.Seed
+	// entries are two kinds of chain, each from the last entry to the first: those
+	// with a value, and those with a value in a trace. A chain is found by a hash,
+	// and values of one hash share it. An entry's number is its place and one.
+	entries []holder
+	values  map[uint64]uint32
+	traces  map[uint64]uint32
 }
 
-// holding is a value in a trace.
-type holding struct{ trace, value string }
+// holder is a call, and the entries before it with the same value: in any trace,
+// and in its own.
+type holder struct {
+	key            engine.PathKey
+	before, inside uint32
+}
 
 func newHolders() *holders {
-	return &holders{calls: map[holding][]string{}, traces: map[string][]string{}}
+	return &holders{seed: maphash.MakeSeed(), values: map[uint64]uint32{}, traces: map[uint64]uint32{}}
+}
+
+// hashes are those of a value, and of it in a trace.
+func (h *holders) hashes(value, trace string) (all, own uint64) {
+	all = maphash.String(h.seed, value)
+	return all, all ^ 3*maphash.String(h.seed, trace)
 }
 
 func (h *holders) add(value string, key engine.PathKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := holding{key.Trace, value}
-	calls := h.calls[at]
-	if len(calls) == 0 {
-		h.traces[value] = append(h.traces[value], key.Trace)
-	}
-	h.calls[at] = append(calls, key.Call)
+	all, own := h.hashes(value, key.Trace)
+	h.entries = append(h.entries, holder{key, h.values[all], h.traces[own]})
+	n := uint32(len(h.entries))
+	h.values[all], h.traces[own] = n, n
 }
 
 // read adds what the call of a stored path holds.
@@ -59,14 +74,15 @@ func (h *holders) read(key string, p *engine.Path) error {
 func (h *holders) candidates(value, trace string) (out []engine.PathKey) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	traces := h.traces[value]
-	if trace != "" {
-		traces = []string{trace}
-	}
-	for _, t := range traces {
-		for _, call := range h.calls[holding{t, value}] {
-			out = append(out, engine.PathKey{Trace: t, Call: call})
+	all, own := h.hashes(value, trace)
+	if trace == "" {
+		for n := h.values[all]; n != 0; n = h.entries[n-1].before {
+			out = append(out, h.entries[n-1].key)
 		}
+		return out
+	}
+	for n := h.traces[own]; n != 0; n = h.entries[n-1].inside {
+		out = append(out, h.entries[n-1].key)
 	}
 	return out
 }
@@ -74,7 +90,9 @@ func (h *holders) candidates(value, trace string) (out []engine.PathKey) {
 // Holders lists the calls of a trace, or of all with an empty trace, that hold a
 // value, in the order of their keys. No decision rests on it, so it notes nothing.
 func (v *View) Holders(value, trace string) []engine.PathKey {
-	out := slices.DeleteFunc(v.version.holders.candidates(value, trace), func(k engine.PathKey) bool { return !v.holds(k, value) })
+	out := slices.DeleteFunc(v.version.holders.candidates(value, trace), func(k engine.PathKey) bool {
+		return trace != "" && k.Trace != trace || !v.holds(k, value)
+	})
 	slices.SortFunc(out, func(a, b engine.PathKey) int {
 		return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Call, b.Call))
 	})

@@ -16,8 +16,22 @@ type View struct {
 	batch   *Batch // whose writes show; nil: none
 	reads   Reads
 	at      map[string]int // where a key stands among the reads, once there are many
+	// The trace, path and settings that were read last: a fold asks for them again
+	// and again.
+	trace, path      recent
+	settings, shared recent
 	finder
 }
+
+// recent is a record that was read and noted, by what it is of.
+type recent struct {
+	trace, call string
+	was         *record
+	known       bool
+}
+
+// of reports whether a record is what was read of this path.
+func (r *recent) of(trace, call string) bool { return r.known && r.trace == trace && r.call == call }
 
 // finder is room for handing a key to memdb.
 type finder struct {
@@ -116,11 +130,11 @@ func (f *finder) find(v *version, key string) *record {
 	return r
 }
 
-// get reads a value and notes the key. A key is looked up once: a view is of one
-// moment.
-func (v *View) get(key string) (any, bool) {
+// note reads a record and notes the key. A key is looked up once: a view is of
+// one moment.
+func (v *View) note(key string) *record {
 	if s := v.noted(key); s != nil {
-		return s.was.given()
+		return s.was
 	}
 	r := v.find(key)
 	if v.reads.seen == nil {
@@ -130,7 +144,7 @@ func (v *View) get(key string) (any, bool) {
 		v.at[key] = len(v.reads.seen)
 	}
 	v.reads.seen = append(v.reads.seen, seen{key, r})
-	return r.given()
+	return r
 }
 
 // searched is how many keys are searched one after the other. A decision reads a
@@ -159,22 +173,16 @@ func (v *View) noted(key string) *seen {
 	return nil
 }
 
-func (r *record) given() (any, bool) {
-	if r == nil {
-		return nil, false
-	}
-	return r.value, true
-}
+func read[T any](v *View, key string) (T, bool) { return valueOf[T](v.note(key)) }
 
-func read[T any](v *View, key string) (T, bool) {
-	value, ok := v.get(key)
-	if !ok {
+func valueOf[T any](r *record) (T, bool) {
+	if r == nil {
 		var zero T
 		return zero, false
 	}
 	// A key is only ever written with one type; another one is a broken
 	// invariant, and the fold that meets it answers Unknown.
-	return value.(T), true
+	return r.value.(T), true
 }
 
 func (v *View) Clock() int64 {
@@ -185,12 +193,22 @@ func (v *View) Clock() int64 {
 }
 
 func (v *View) Trace(id string) engine.Trace {
-	t, _ := read[engine.Trace](v, traceKey(id))
+	if !v.trace.of(id, "") {
+		v.trace = recent{id, "", v.note(traceKey(id)), true}
+	}
+	t, _ := valueOf[engine.Trace](v.trace.was)
 	return t
 }
 
 func (v *View) Setting(trace, name string) (any, bool) {
-	settings, _ := read[map[string]any](v, settingsKey(trace))
+	last := &v.settings
+	if trace == "" {
+		last = &v.shared
+	}
+	if !last.of(trace, "") {
+		*last = recent{trace, "", v.note(settingsKey(trace)), true}
+	}
+	settings, _ := valueOf[map[string]any](last.was)
 	value, ok := settings[name]
 	return value, ok
 }
@@ -202,7 +220,10 @@ func (v *View) Evidence(trace, call, name string) (engine.Evidence, bool) {
 }
 
 func (v *View) Path(trace, call string) engine.Path {
-	p, _ := read[engine.Path](v, pathKey(trace, call))
+	if !v.path.of(trace, call) {
+		v.path = recent{trace, call, v.note(pathKey(trace, call)), true}
+	}
+	p, _ := valueOf[engine.Path](v.path.was)
 	return p
 }
 
