@@ -24,7 +24,7 @@ var ErrRedacted = errors.New("pdp: calls with redacted arguments were decided si
 func (p *PDP) Checkpoint(ctx context.Context, by engine.Identity, key ed25519.PrivateKey) (reexam.Checkpoint, error) {
 	var c reexam.Checkpoint
 	var refused error
-	err := p.send(&request{now: p.options.Now(), alone: true, draft: func(at place) (string, []byte, *bundle.Bundle, error) {
+	_, err := p.ask(request{now: p.options.Now(), alone: true, draft: func(at place) (string, []byte, *bundle.Bundle, error) {
 		c, refused = reexam.Checkpoint{By: by, Engine: p.versions.Engine, Form: evidence.Form(), Seq: at.seq}, nil
 		if p.redacted.Load() {
 			return "", nil, nil, ErrRedacted

@@ -23,6 +23,7 @@ import (
 type request struct {
 	event engine.Event
 	made  *made // what was decided ahead of its turn; nil: nothing
+	room  made  // for what is decided by the caller itself
 	// bundle is the one that an attempt's facts were computed for; nil: any.
 	bundle *bundle.Bundle
 	// draft makes the body of an entry that is no event; next is the bundle that
@@ -52,7 +53,26 @@ type place struct {
 // answer ends a request.
 func (r *request) answer(err error) {
 	r.err = err
-	close(r.done)
+	r.done <- struct{}{}
+}
+
+// newRequest gives a request whose answer is not lost when nobody waits for it.
+func newRequest() *request { return &request{done: make(chan struct{}, 1)} }
+
+// requests keeps requests that were answered for the next ones.
+type requests struct{ pool sync.Pool }
+
+func (q *requests) get() *request {
+	if r, ok := q.pool.Get().(*request); ok {
+		return r
+	}
+	return newRequest()
+}
+
+// put takes a request back that was answered, or never sent.
+func (q *requests) put(r *request) {
+	*r = request{done: r.done}
+	q.pool.Put(r)
 }
 
 // made is a decision and what it rests on.
@@ -254,7 +274,7 @@ func (c *committer) land(err error) {
 		}
 		return
 	}
-	callers := len(b.requests) + len(c.filling.requests) + len(c.requests)
+	callers := int(c.callers.Load())
 	if c.many = callers > few; c.many {
 		c.send()
 	}
@@ -328,7 +348,7 @@ func (c *committer) lookAgain(b *batch, due []engine.Reexamination) error {
 		if m.err != nil {
 			return m.err
 		}
-		if err := c.keep(b, &request{done: make(chan struct{})}, m); err != nil {
+		if err := c.keep(b, newRequest(), m); err != nil {
 			return err
 		}
 	}
@@ -388,7 +408,8 @@ func (c *committer) fold(b *batch, r *request) error {
 	m := r.made
 	if !stands(m, b.acting, b.view, r.event.Time) {
 		ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
-		m = c.decide(ctx, b.acting, b.txn.View(), &r.event)
+		m = &made{bundle: b.acting}
+		c.decide(ctx, m, b.txn.View(), &r.event)
 		cancel()
 	}
 	if m.err != nil {
@@ -459,30 +480,29 @@ func written(e engine.Event, c *engine.Contract) (engine.Event, error) {
 	return episode.ReadEvent(value, c)
 }
 
-// decide folds an event on a view and notes what it read. Of an attempt, what was
-// imposed becomes part of the event.
-func (p *PDP) decide(ctx context.Context, b *bundle.Bundle, view *evidence.View, event *engine.Event) *made {
-	m := &made{bundle: b}
+// decide folds an event on a view, under the bundle of what is made, and notes
+// what it read. Of an attempt, what was imposed becomes part of the event.
+func (p *PDP) decide(ctx context.Context, m *made, view *evidence.View, event *engine.Event) {
+	contract := m.bundle.Contract()
 	if event.Op == engine.OpAttempt {
-		if m.err = episode.Resolve(event, view, b.Contract()); m.err == nil {
+		if m.err = episode.Resolve(event, view, contract); m.err == nil {
 			p.step(ctx, m, view, event)
 		}
-		return m
+		return
 	}
-	var e engine.Event
-	if e, m.err = written(*event, b.Contract()); m.err != nil {
-		return m
+	e, err := written(*event, contract)
+	if m.err = err; err != nil {
+		return
 	}
-	if m.err = episode.Resolve(&e, view, b.Contract()); m.err != nil {
-		return m
+	if m.err = episode.Resolve(&e, view, contract); m.err != nil {
+		return
 	}
 	if e.Op.Judges() {
-		signed := reexam.Verified(b, view, e)
+		signed := reexam.Verified(m.bundle, view, e)
 		e.Review.Signed, e.Answer.Signed = signed && e.Op == engine.OpReview, signed && e.Op != engine.OpReview
-		e.By = b.Identify(e.By.Name, signed)
+		e.By = m.bundle.Identify(e.By.Name, signed)
 	}
 	p.step(ctx, m, view, &e)
-	return m
 }
 
 // step folds an event that is ready to be folded, and writes its entry.

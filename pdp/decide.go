@@ -15,16 +15,19 @@ import (
 // Decide decides an action. The decision is on disk when it returns without an
 // error; with one it never permits, and says not_journalled.
 func (p *PDP) Decide(ctx context.Context, a engine.Action) (engine.Decision, error) {
+	p.callers.Add(1)
+	defer p.callers.Add(-1)
+	r := p.answered.get()
+	defer p.answered.put(r)
 	for {
-		got, err := p.propose(ctx, a)
-		switch {
+		switch err := p.propose(ctx, a, r); {
 		case errors.Is(err, errBundleMoved):
 			continue
 		case err != nil:
 			return notJournalled(a, err), err
 		}
-		d := *got.record.Decision
-		d.Journalled, d.Seq, d.Hash = true, got.entry.Seq, got.entry.Hash
+		d := *r.record.Decision
+		d.Journalled, d.Seq, d.Hash = true, r.entry.Seq, r.entry.Hash
 		return d, nil
 	}
 }
@@ -35,25 +38,25 @@ var errBundleMoved = errors.New("pdp: another bundle was put in force meanwhile"
 
 // propose computes the facts of an action for the bundle in force, decides ahead
 // and hands the attempt to the committer.
-func (p *PDP) propose(ctx context.Context, a engine.Action) (*request, error) {
+func (p *PDP) propose(ctx context.Context, a engine.Action, r *request) error {
 	b, now := p.Bundle(), max(p.options.Now(), p.store.Snapshot().Clock())
-	facts, unknown := p.facts(ctx, b, a, now)
-	r := &request{bundle: b}
-	if err := r.attempt(a, facts, unknown); err != nil {
-		return nil, err
+	r.bundle, r.event = b, engine.Event{Time: now}
+	var facts map[string]any
+	var unknown []string
+	if b.ReadsFacts() {
+		facts, unknown = p.facts(ctx, b, a, now)
 	}
-	r.event.Time = now
-	r.made, r.event.Attempt.Imposed = p.ahead(ctx, b, &r.event)
-	return r, p.send(r)
+	if err := r.attempt(a, facts, unknown); err != nil {
+		return err
+	}
+	r.made, r.event.Attempt.Imposed = p.ahead(ctx, r)
+	return p.send(r)
 }
 
 // facts computes the facts that the bundle reads, within the time for one
 // decision. A computation that does not stop is not waited for: its facts are
 // unknown then.
 func (p *PDP) facts(ctx context.Context, b *bundle.Bundle, a engine.Action, now int64) (map[string]any, []string) {
-	if !b.ReadsFacts() {
-		return nil, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	type facts struct {
 		known   map[string]any
@@ -92,12 +95,16 @@ func (r *request) attempt(a engine.Action, facts map[string]any, unknown []strin
 // evaluates, is imposed as timed out then, and the committer decides with that.
 //
 // What was imposed is part of the event from then on, whoever decides it again.
-func (p *PDP) ahead(ctx context.Context, b *bundle.Bundle, e *engine.Event) (*made, []engine.Imposed) {
-	if len(b.Impose(e.Attempt.Action.Tool, "")) == 0 && ctx.Err() == nil {
-		// Nothing here runs in OPA or CEL, so nothing can take long.
-		return p.decide(ctx, b, p.store.Snapshot(), e), nil
+func (p *PDP) ahead(ctx context.Context, r *request) (*made, []engine.Imposed) {
+	if len(r.bundle.Impose(r.event.Attempt.Action.Tool, "")) > 0 || ctx.Err() != nil {
+		return p.inTime(ctx, r.bundle, r.event)
 	}
-	return p.inTime(ctx, b, *e)
+	// Nothing here runs in OPA or CEL, so nothing can take long.
+	p.turns <- struct{}{}
+	defer func() { <-p.turns }()
+	r.room = made{bundle: r.bundle}
+	p.decide(ctx, &r.room, p.store.Snapshot(), &r.event)
+	return &r.room, nil
 }
 
 // inTime decides where an evaluation may not stop.
@@ -106,8 +113,9 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	result := make(chan *made, 1)
 	go func() {
 		defer cancel()
-		own := e // nobody waits for it after the deadline
-		result <- p.decide(ctx, b, p.store.Snapshot(), &own)
+		own, m := e, &made{bundle: b} // nobody waits for them after the deadline
+		p.decide(ctx, m, p.store.Snapshot(), &own)
+		result <- m
 	}()
 	select {
 	case m := <-result:
@@ -126,7 +134,9 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	}
 	late := e
 	late.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, code)
-	return p.decide(context.Background(), b, p.store.Snapshot(), &late), late.Attempt.Imposed
+	m := &made{bundle: b}
+	p.decide(context.Background(), m, p.store.Snapshot(), &late)
+	return m, late.Attempt.Imposed
 }
 
 // imposed is what time forced on the decision that was made.
@@ -264,8 +274,8 @@ func (p *PDP) Apply(_ context.Context, e engine.Event) (engine.Record, error) {
 		return engine.Record{}, fmt.Errorf("pdp: %s is no event to apply", e.Op)
 	}
 	e.Time = p.options.Now()
-	r := &request{event: e}
-	if err := p.send(r); err != nil {
+	r, err := p.ask(request{event: e})
+	if err != nil {
 		return engine.Record{}, err
 	}
 	return r.record, nil
@@ -278,16 +288,17 @@ func (p *PDP) Refuse(input action.Line, bad *action.Error) error {
 	if err != nil {
 		return err
 	}
-	return p.send(&request{now: p.options.Now(), draft: func(place) (string, []byte, *bundle.Bundle, error) {
+	_, err = p.ask(request{now: p.options.Now(), draft: func(place) (string, []byte, *bundle.Bundle, error) {
 		return reexam.OpRefused, body, nil, nil
 	}})
+	return err
 }
 
 // Activate puts a bundle in force, if the acting bundle's authority rule lets
 // the identity do so. A refusal is journalled too, and the old bundle stays.
 func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity) error {
 	var refused error
-	err := p.send(&request{now: p.options.Now(), draft: func(at place) (string, []byte, *bundle.Bundle, error) {
+	_, err := p.ask(request{now: p.options.Now(), draft: func(at place) (string, []byte, *bundle.Bundle, error) {
 		refused = nil
 		ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 		defer cancel()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,13 @@ type PDP struct {
 	// redacted is set once a call with redacted arguments was decided: what is in
 	// memory is then not what the journal gives.
 	redacted atomic.Bool
+	// callers is how many decisions are being waited for.
+	callers atomic.Int64
+	// turns bounds how many of the callers decide at once. A thread is left for the
+	// committer and the disk: whoever waits behind a hundred decisions for one keeps
+	// all of them waiting.
+	turns    chan struct{}
+	answered requests
 }
 
 // ErrClosed is a decision point that was closed, or whose journal failed.
@@ -176,6 +184,7 @@ func Open(dir string, o Options) (*PDP, error) {
 		return nil, errors.Join(fmt.Errorf("%w (%s: no bundle was activated)", ErrNoState, dir), log.Close())
 	}
 	p := &PDP{dir: dir, options: o, versions: Versions(), store: fold.Store, log: log, append: log.Append, requests: make(chan *request, 1024), done: make(chan struct{}), Cut: cut, Started: fold.Started}
+	p.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	p.bundle.Store(fold.Bundle())
 	if err := p.finish(fold.Due); err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -204,10 +213,15 @@ func (p *PDP) Bundle() *bundle.Bundle { return p.bundle.Load() }
 // Snapshot is the evidence state as it is now.
 func (p *PDP) Snapshot() *evidence.View { return p.store.Snapshot() }
 
+// ask sends a request that is not an attempt.
+func (p *PDP) ask(ask request) (*request, error) {
+	ask.done = make(chan struct{}, 1)
+	return &ask, p.send(&ask)
+}
+
 // send hands a request to the committer and waits for its answer. An answer
 // that was made is always waited for: it is on disk then.
 func (p *PDP) send(r *request) error {
-	r.done = make(chan struct{})
 	p.mu.RLock()
 	if p.closed {
 		p.mu.RUnlock()
