@@ -117,6 +117,7 @@ func stored[T any](b *Batch, key string) T {
 }
 
 func (b *Batch) put(key string, value any) {
+	b.base.keys.add(key)
 	b.pending[key] = &record{key: []byte(key), value: value}
 }
 

@@ -215,6 +215,7 @@ func Load(text []byte) (*Store, error) {
 			if key <= last {
 				return nil, fmt.Errorf("evidence: %q stands behind %q: %w", key, last, errNoRecord)
 			}
+			first.keys.add(key)
 			if key == clockKey {
 				first.clock = r.value.(int64)
 			}

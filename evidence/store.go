@@ -62,7 +62,13 @@ type version struct {
 	clock  int64
 	// written lists what the last commits wrote, this one's first.
 	written []map[string]*record
+	*indexes
+}
+
+// indexes are shared by all versions.
+type indexes struct {
 	holders *holders
+	keys    *written
 }
 
 // remembered is how many commits a decision may be old and still be compared
@@ -81,7 +87,7 @@ func New() *Store {
 	// Nobody watches: a snapshot is a database of its own that does not track
 	// whom a write would have to tell.
 	s := &Store{db: db.Snapshot()}
-	s.version.Store(&version{number: 1, txn: s.db.Txn(false), holders: newHolders()})
+	s.version.Store(&version{number: 1, txn: s.db.Txn(false), indexes: &indexes{newHolders(), newWritten()}})
 	return s
 }
 
@@ -141,7 +147,7 @@ func (b *Batch) Prepare() error {
 			return err
 		}
 	}
-	after := &version{number: b.base.number + 1, txn: txn.Snapshot(), clock: b.now, holders: b.base.holders}
+	after := &version{number: b.base.number + 1, txn: txn.Snapshot(), clock: b.now, indexes: b.base.indexes}
 	after.written = append(make([]map[string]*record, 0, remembered), b.pending)
 	after.written = append(after.written, b.base.written[:min(len(b.base.written), remembered-1)]...)
 	b.txn, b.after = txn, after

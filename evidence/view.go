@@ -119,6 +119,9 @@ func (v *View) find(key string) *record {
 
 // find reads a record of the committed state.
 func (f *finder) find(v *version, key string) *record {
+	if !v.keys.has(key) {
+		return nil
+	}
 	f.key.key = append(f.key.key[:0], key...)
 	f.args[0] = &f.key
 	obj, err := v.txn.First(table, "id", f.args[:]...)
