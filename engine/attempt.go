@@ -10,8 +10,8 @@ import (
 // attempt decides a proposed action and records what follows from the answer:
 // a release, a review request, a retry spent.
 func (f *fold) attempt() {
+	f.about()
 	a := &f.e.Attempt
-	f.e.TraceID, f.e.Call = a.Action.TraceID, a.Action.CallHash
 	f.rec.TraceID = a.Action.TraceID
 	if hash, used := f.view.CallHash(a.Action.TraceID, a.Action.CallID); used && hash != a.Action.CallHash {
 		f.reused(hash)
@@ -34,6 +34,17 @@ func (f *fold) attempt() {
 		f.remember(a.Action.TraceID, Agent{Component: c.Component})
 	}
 	f.describe(&d, before, path)
+}
+
+// about makes the event one of the call that it proposes.
+func (f *fold) about() {
+	a := &f.e.Attempt.Action
+	if f.e.TraceID == a.TraceID && f.e.Call == a.CallHash {
+		return
+	}
+	own := *f.e
+	own.TraceID, own.Call = a.TraceID, a.CallHash
+	f.e = &own
 }
 
 // proposed notes what was proposed, and the first time what it holds.

@@ -259,7 +259,7 @@ func TestAToolWithoutACriticAllocatesNothingForOne(t *testing.T) {
 		p := newFake()
 		p.contract.Critic = rule
 		v, e := proposed(p, call(p, toolNote))
-		return testing.AllocsPerRun(200, func() { Step(context.Background(), governed{p}, v, e) })
+		return testing.AllocsPerRun(200, func() { Step(context.Background(), governed{p}, v, &e) })
 	}
 	without, with := allocations(nil), allocations(&CriticRule{Threshold: 0.85, Tools: []string{toolDrop}})
 	if with > without {

@@ -73,7 +73,7 @@ func TestAnApprovalForOneUseIsGoneOnceItReleased(t *testing.T) {
 		in := call(p, toolRevoke)
 		approve(p, &in)
 		v, e := proposed(p, in)
-		rec, w := Step(context.Background(), governed{p}, v, e)
+		rec, w := Step(context.Background(), governed{p}, v, &e)
 		path, _ := w.Path(PathKey{"INC-1", "sha256:c1"})
 		if rec.Decision == nil || !rec.Decision.Permit || path.Released != Self || (path.Approval != nil) != many {
 			t.Errorf("uses many %v: record %+v, path %+v: want a release, and the approval kept: %v", many, rec.Decision, path, many)
@@ -86,7 +86,7 @@ func TestAnAttemptIsDecidedAsDecideDecidesIt(t *testing.T) {
 		p := newFake()
 		in := call(p, tool)
 		v, e := proposed(p, in)
-		rec, w := Step(context.Background(), governed{p}, v, e)
+		rec, w := Step(context.Background(), governed{p}, v, &e)
 		want := decide(p, in)
 		if rec.Decision.Permit != want.Permit || rec.Decision.Transition != want.Transition || rec.Decision.Outcome != want.Outcome {
 			t.Errorf("%s: Step permits %v by %v, Decide %v by %v", tool, rec.Decision.Permit, rec.Decision.Transition, want.Permit, want.Transition)
@@ -103,7 +103,7 @@ func TestNoPanicOfAViewEscapesStep(t *testing.T) {
 			t.Errorf("Step on a nil view panics: %v", r)
 		}
 	}()
-	rec, w := Step(context.Background(), governed{newFake()}, nil, Event{Op: OpAttempt})
+	rec, w := Step(context.Background(), governed{newFake()}, nil, &Event{Op: OpAttempt})
 	if rec.Decision == nil || rec.Decision.Permit || len(w.Paths) != 0 {
 		t.Errorf("record %+v, writes %+v: want a blocked attempt that writes nothing", rec, w)
 	}
@@ -118,7 +118,7 @@ func TestWhatAReleaseCountsIsWrittenInOneOrder(t *testing.T) {
 			p.contract.Counters[fmt.Sprint("c", i)] = CounterRule{Tools: []string{toolNote}}
 		}
 		v, e := proposed(p, call(p, toolNote))
-		_, w := Step(context.Background(), governed{p}, v, e)
+		_, w := Step(context.Background(), governed{p}, v, &e)
 		if first == nil {
 			first = w.Contributions
 		}
@@ -135,7 +135,7 @@ func TestANegativeAmountDoesNotLowerACounter(t *testing.T) {
 		in := call(p, toolNote)
 		in.Action.Arguments["amount"] = amount
 		v, e := proposed(p, in)
-		rec, w := Step(context.Background(), governed{p}, v, e)
+		rec, w := Step(context.Background(), governed{p}, v, &e)
 		if rec.Decision.Permit && (len(w.Contributions) != 1 || !w.Contributions[0].Contribution.Unknown) {
 			t.Errorf("amount %v: permitted, contributions %+v: want no permit, or something that counts", amount, w.Contributions)
 		}
@@ -146,7 +146,7 @@ func TestARevocationIsSignedWhereReviewsAre(t *testing.T) {
 	p := newFake()
 	p.contract.SignedReviews = true
 	v := &fakeView{clock: clock, rejections: map[string]Rejection{"sha256:c1": {Seq: 3}}}
-	rec, w := Step(context.Background(), governed{p}, v, Event{Op: OpReview, TraceID: "INC-1", Call: "sha256:c1", By: Identity{Name: "ada"}, Review: ReviewEvent{Outcome: Revoke}})
+	rec, w := Step(context.Background(), governed{p}, v, &Event{Op: OpReview, TraceID: "INC-1", Call: "sha256:c1", By: Identity{Name: "ada"}, Review: ReviewEvent{Outcome: Revoke}})
 	if _, lifted := w.Rejection("sha256:c1"); lifted || rec.Invalid == "" {
 		t.Errorf("record %+v, rejections written %v: want invalid_review and no write", rec, w.Rejections)
 	}
@@ -158,7 +158,7 @@ func TestARejectionVoidedByPinsStillBindsATraceThatHasNone(t *testing.T) {
 	in := call(p, toolNote)
 	v, e := proposed(p, in)
 	v.rejections = map[string]Rejection{"sha256:c1": {Seq: 3, Trace: "INC-0", Pins: map[string]string{"context": "v1"}}}
-	if rec, _ := Step(context.Background(), governed{p}, v, e); rec.Decision.Permit {
+	if rec, _ := Step(context.Background(), governed{p}, v, &e); rec.Decision.Permit {
 		t.Error("permit = true in a new trace for a call that was rejected, although no pin moved")
 	}
 }
@@ -176,7 +176,7 @@ func TestAResultOfACallThatWasNeverReleasedChangesNothing(t *testing.T) {
 	p := newFake()
 	key := PathKey{"INC-1", "sha256:c1"}
 	v := &fakeView{clock: clock, paths: map[PathKey]Path{key: {Failure: &Failure{Seq: 2}}}}
-	rec, w := Step(context.Background(), governed{p}, v, Event{Op: OpResult, TraceID: key.Trace, Call: key.Call, By: Identity{Name: "pep"}, Result: ResultEvent{Status: ResultOK}})
+	rec, w := Step(context.Background(), governed{p}, v, &Event{Op: OpResult, TraceID: key.Trace, Call: key.Call, By: Identity{Name: "pep"}, Result: ResultEvent{Status: ResultOK}})
 	if path, written := w.Path(key); written && path.Failure == nil {
 		t.Errorf("record %+v, path %+v: want the failure to stay", rec, path)
 	}
@@ -184,7 +184,7 @@ func TestAResultOfACallThatWasNeverReleasedChangesNothing(t *testing.T) {
 
 func TestAnEventThatIsNotFoldedChangesNothing(t *testing.T) {
 	for _, op := range []Op{NoOp, OpActivate, OpCheckpoint, 99} {
-		rec, w := Step(context.Background(), governed{newFake()}, &fakeView{clock: 7}, Event{Op: op, Time: 3, By: Identity{Name: "ada"}})
+		rec, w := Step(context.Background(), governed{newFake()}, &fakeView{clock: 7}, &Event{Op: op, Time: 3, By: Identity{Name: "ada"}})
 		if rec.Invalid != "invalid_"+op.String() || !slices.Equal(codes(rec.Reasons), []string{"op_unsupported"}) || w.Clock != 7 || len(w.Paths)+len(w.Traces)+len(w.Settings)+len(w.Evidence)+len(w.Rejections) != 0 {
 			t.Errorf("%v: record %+v, writes %+v: want an invalid event that moves nothing but the clock, and that never back", op, rec, w)
 		}

@@ -588,7 +588,7 @@ func (m *model) confidenceOnlyTightens(edits []func(*Attempt)) {
 	}
 	permit := func(c *float64) bool {
 		a.Action.Confidence = c
-		rec, _ := Step(context.Background(), m.p, m.state, Event{Op: OpAttempt, Time: m.at, Attempt: a})
+		rec, _ := Step(context.Background(), m.p, m.state, &Event{Op: OpAttempt, Time: m.at, Attempt: a})
 		return rec.Decision.Permit
 	}
 	highest := permit(new(1.0))

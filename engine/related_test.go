@@ -68,8 +68,8 @@ func (f *field) fold(e Event) Record {
 }
 
 func (f *field) step(e Event) Record {
-	rec, w := Step(context.Background(), governed{f.p}, f.state, e)
-	again, w2 := Step(context.Background(), governed{f.p}, f.state, e)
+	rec, w := Step(context.Background(), governed{f.p}, f.state, &e)
+	again, w2 := Step(context.Background(), governed{f.p}, f.state, &e)
 	if !reflect.DeepEqual(rec, again) || !reflect.DeepEqual(w, w2) {
 		f.t.Fatalf("%v folded twice differs", e.Op)
 	}

@@ -336,7 +336,8 @@ type fold struct {
 // Step folds one event into the evidence state: the only way in which the
 // state moves. It is pure and total. An event that is not admitted is recorded
 // as invalid and changes nothing but the clock; an attempt is decided by Decide.
-func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Writes) {
+// The event itself is not changed.
+func Step(ctx context.Context, p Governance, v View, e *Event) (rec Record, w Writes) {
 	now := e.Time
 	defer func() {
 		if r := recover(); r != nil {
@@ -344,7 +345,7 @@ func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Wri
 		}
 	}()
 	now = max(now, v.Clock())
-	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: &e, now: now}
+	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: e, now: now}
 	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
 	f.w = Writes{Clock: now}
 	if e.Op == OpAttempt {
@@ -365,7 +366,7 @@ func Step(ctx context.Context, p Governance, v View, e Event) (rec Record, w Wri
 	return f.rec, f.w
 }
 
-func brokenStep(e Event, now int64, what string) Record {
+func brokenStep(e *Event, now int64, what string) Record {
 	rec := Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Invalid: "invalid_" + e.Op.String(),
 		Reasons: []Reason{normal(reason("engine_panic", "the event could not be folded: "+what))}}
 	if e.Op == OpAttempt {

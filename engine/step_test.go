@@ -243,8 +243,8 @@ func (l *life) do(e Event) Record {
 		e.By = Identity{Name: "pep", Role: "pep"}
 	}
 	before, event := clone(l.state), clone(e)
-	rec, w := Step(context.Background(), l.p, l.state, e)
-	again, w2 := Step(context.Background(), l.p, l.state, e)
+	rec, w := Step(context.Background(), l.p, l.state, &e)
+	again, w2 := Step(context.Background(), l.p, l.state, &e)
 	sortContributions(w)
 	sortContributions(w2)
 	if !reflect.DeepEqual(rec, again) || !reflect.DeepEqual(w, w2) {
@@ -1246,7 +1246,7 @@ func TestAPanicAfterTheDecisionPermitsNothing(t *testing.T) {
 	l := newLife(t)
 	a := proposal()
 	a.Action.Tool = toolNote
-	rec, w := Step(context.Background(), l.p, &lateView{memory: l.state}, Event{Op: OpAttempt, Time: 3, Attempt: a})
+	rec, w := Step(context.Background(), l.p, &lateView{memory: l.state}, &Event{Op: OpAttempt, Time: 3, Attempt: a})
 	if rec.Decision == nil || rec.Decision.Permit || rec.Invalid != "invalid_attempt" || !reflect.DeepEqual(w, Writes{Clock: 3}) {
 		t.Errorf("record %+v, writes %+v: want an invalid attempt that writes nothing", rec, w)
 	}
@@ -1255,7 +1255,7 @@ func TestAPanicAfterTheDecisionPermitsNothing(t *testing.T) {
 func TestAMissingPolicyOrContractIsInvalid(t *testing.T) {
 	for _, p := range []Governance{nil, &ruled{fakePolicy: &fakePolicy{}, may: allow}} {
 		for _, e := range []Event{{Op: OpAttempt, Attempt: proposal()}, {Op: OpFailure, By: Identity{Name: "pep"}}} {
-			rec, w := Step(context.Background(), p, newMemory(), e)
+			rec, w := Step(context.Background(), p, newMemory(), &e)
 			if rec.Decision != nil && rec.Decision.Permit || len(w.Paths) != 0 && w.Paths[0].Path.Released != 0 {
 				t.Errorf("%v: record %+v, writes %+v", e.Op, rec, w)
 			}

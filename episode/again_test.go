@@ -89,7 +89,7 @@ func (c *crowd) propose(t testing.TB, trace, id, tool, args, ctx string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, w := engine.Step(context.Background(), c.b, c.batch.View(), engine.Event{Op: engine.OpAttempt, Time: 100, Attempt: engine.Attempt{Action: a}})
+	rec, w := engine.Step(context.Background(), c.b, c.batch.View(), &engine.Event{Op: engine.OpAttempt, Time: 100, Attempt: engine.Attempt{Action: a}})
 	if rec.Decision.Outcome == engine.Block {
 		t.Fatalf("%s: %s", id, rec.Decision.Reason)
 	}
@@ -117,14 +117,15 @@ func (c *crowd) reject(t testing.TB) (due, reads int) {
 	if err := episode.Resolve(&e, batch.View(), c.b.Contract()); err != nil {
 		t.Fatal(err)
 	}
-	rec, w := engine.Step(context.Background(), c.b, counted{batch.View(), &reads}, e)
+	rec, w := engine.Step(context.Background(), c.b, counted{batch.View(), &reads}, &e)
 	if rec.Invalid != "" {
 		t.Fatal(rec.Reasons)
 	}
 	c.keep(t, batch, &rec, &w)
 	for _, d := range rec.Due {
 		view := batch.View()
-		again, w := engine.Step(context.Background(), c.b, counted{view, &reads}, episode.Again(view, d))
+		e := episode.Again(view, d)
+		again, w := engine.Step(context.Background(), c.b, counted{view, &reads}, &e)
 		if again.Second == nil || again.Second.Effect != engine.PulledBack {
 			t.Fatalf("%+v", again)
 		}

@@ -155,7 +155,7 @@ func (f *folder) fold(event func(engine.View) (engine.Event, error)) (engine.Rec
 	if err != nil {
 		return engine.Record{}, err
 	}
-	rec, w := engine.Step(f.ctx, f.policy, f.lens(view), e)
+	rec, w := engine.Step(f.ctx, f.policy, f.lens(view), &e)
 	f.seq++
 	rec.Stamp(f.seq)
 	w.Stamp(f.seq)

@@ -507,7 +507,7 @@ func (p *PDP) decide(ctx context.Context, m *made, view *evidence.View, event *e
 
 // step folds an event that is ready to be folded, and writes its entry.
 func (p *PDP) step(ctx context.Context, m *made, view *evidence.View, e *engine.Event) {
-	m.record, m.writes = engine.Step(ctx, m.bundle, view, *e)
+	m.record, m.writes = engine.Step(ctx, m.bundle, view, e)
 	if e.Op != engine.OpAttempt && e.Op != engine.OpReexamine && ctx.Err() != nil {
 		// Authority that ran out of time is not authority that refused.
 		m.err = fmt.Errorf("pdp: the event was not decided in time: %w", ctx.Err())

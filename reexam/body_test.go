@@ -49,7 +49,7 @@ func TestBodiesAreCanonical(t *testing.T) {
 			Facts: map[string]any{"z": 1.0, "a": "\u00e9"}, FactsUnknown: []string{"b\n"}, Imposed: []engine.Imposed{{Gate: "recipient-count", Code: "timeout"}}}})
 	}
 	for _, e := range events {
-		rec, _ := engine.Step(context.Background(), b, evidence.New().Snapshot(), e)
+		rec, _ := engine.Step(context.Background(), b, evidence.New().Snapshot(), &e)
 		if e.Op == engine.OpReview {
 			rec.RetryOf, rec.Due = 3, []engine.Reexamination{{}, {}}
 		}

@@ -96,7 +96,7 @@ func (f *Fold) Again(ctx context.Context, path engine.Path, now int64) (*engine.
 		return nil, err
 	}
 	known, unknown := episode.ReadFacts(path.Facts)
-	rec, _ := engine.Step(ctx, f.bundle, f.Store.Snapshot(), engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
+	rec, _ := engine.Step(ctx, f.bundle, f.Store.Snapshot(), &engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
 		Attempt: engine.Attempt{Action: a, Facts: known, FactsUnknown: unknown, FactsHash: path.FactsHash, FactsText: path.Facts}})
 	return rec.Decision, nil
 }
@@ -197,7 +197,7 @@ func (f *Fold) step(ctx context.Context, e journal.Entry, event engine.Event) er
 
 // fold derives an entry anew from its event and keeps what it does.
 func (f *Fold) fold(ctx context.Context, batch *evidence.Batch, view *evidence.View, e journal.Entry, event engine.Event) error {
-	rec, w := engine.Step(ctx, f.bundle, view, event)
+	rec, w := engine.Step(ctx, f.bundle, view, &event)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -195,7 +195,7 @@ func (b *backtest) next(ctx context.Context, e journal.Entry, fold *Fold, r *Rep
 }
 
 func (b *backtest) fold(ctx context.Context, batch *evidence.Batch, view *evidence.View, seq uint64, event engine.Event) (engine.Record, error) {
-	rec, w := engine.Step(ctx, b.bundle, view, event)
+	rec, w := engine.Step(ctx, b.bundle, view, &event)
 	rec.Stamp(seq)
 	w.Stamp(seq)
 	return rec, batch.Apply(w)
