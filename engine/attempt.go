@@ -24,16 +24,16 @@ func (f *fold) attempt() {
 	d := f.decide(&in)
 	in.Consequence = d.Consequence
 	f.look(&in)
-	f.proposed(&path, a, &d, before.Suspect)
-	f.follow(&path, &d, &in)
-	f.vouch(&d, &in, named)
+	f.proposed(&path, a, d, before.Suspect)
+	f.follow(&path, d, &in)
+	f.vouch(d, &in, named)
 	f.w.SetPath(f.key(), path)
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
 	f.remember(a.Action.TraceID, a.Action.Agent)
 	if c := a.Action.Critic; c != nil {
 		f.remember(a.Action.TraceID, Agent{Component: c.Component})
 	}
-	f.describe(&d, before, path)
+	f.describe(d, before, path)
 }
 
 // about makes the event one of the call that it proposes.
@@ -54,6 +54,7 @@ func (f *fold) proposed(path *Path, a *Attempt, d *Decision, suspect []Item) {
 	if path.First == 0 {
 		path.First, path.Same, path.Redacted = Self, f.contract.same(&a.Action), f.contract.redacts(&a.Action)
 		path.Holds = f.contract.holdings(&a.Action)
+		f.w.Holders = make([]HolderWrite, 0, len(path.Holds))
 		for _, item := range path.Holds {
 			f.w.Holders = append(f.w.Holders, HolderWrite{item.Value, f.key()})
 		}
@@ -83,11 +84,11 @@ func (f *fold) refusal(path *Path, d *Decision) {
 	}
 }
 
-func (f *fold) decide(in *Input) Decision {
+func (f *fold) decide(in *Input) *Decision {
 	if r := f.e.Attempt.Recorded; r != nil {
 		d := *r
 		d.open = f.openOf(&d)
-		return d
+		return &d
 	}
 	return judge(f.ctx, f.policy, in)
 }

@@ -199,10 +199,11 @@ func keepApproval(a *Approval, since uint64) *Approval {
 // standingRejection is the rejection of this call, whatever its id and trace,
 // unless the contract lets moved pins void it and they have moved.
 func standingRejection(c *Contract, v View, same string) *Rejection {
-	r, ok := v.Rejection(same)
+	standing, ok := v.Rejection(same)
 	if !ok {
 		return nil
 	}
+	r := standing
 	if slices.Contains(c.RejectionVoid, BindPins) {
 		// What voids it is the movement of the pins it was made under, in its own
 		// trace: proposing the call in another trace is no way out.

@@ -22,8 +22,10 @@ type holders struct {
 	seed maphash.Seed
 	// entries are two kinds of chain, each from the last entry to the first: those
 	// with a value, and those with a value in a trace. A chain is found by a hash,
-	// and values of one hash share it. An entry's number is its place and one.
-	entries []holder
+	// and values of one hash share it. An entry's number is its place and one. They
+	// stand in blocks, since one slice would be copied again and again.
+	entries [][]holder
+	n       uint32
 	values  map[uint64]uint32
 	traces  map[uint64]uint32
 }
@@ -34,6 +36,8 @@ type holder struct {
 	key            engine.PathKey
 	before, inside uint32
 }
+
+const block = 512
 
 func newHolders() *holders {
 	return &holders{seed: maphash.MakeSeed(), values: map[uint64]uint32{}, traces: map[uint64]uint32{}}
@@ -49,10 +53,17 @@ func (h *holders) add(value string, key engine.PathKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all, own := h.hashes(value, key.Trace)
-	h.entries = append(h.entries, holder{key, h.values[all], h.traces[own]})
-	n := uint32(len(h.entries))
-	h.values[all], h.traces[own] = n, n
+	if h.n%block == 0 {
+		h.entries = append(h.entries, make([]holder, 0, block))
+	}
+	last := &h.entries[h.n/block]
+	*last = append(*last, holder{key, h.values[all], h.traces[own]})
+	h.n++
+	h.values[all], h.traces[own] = h.n, h.n
 }
+
+// entry is the one with a number.
+func (h *holders) entry(n uint32) *holder { return &h.entries[(n-1)/block][(n-1)%block] }
 
 // read adds what the call of a stored path holds.
 func (h *holders) read(key string, p *engine.Path) error {
@@ -76,13 +87,13 @@ func (h *holders) candidates(value, trace string) (out []engine.PathKey) {
 	defer h.mu.RUnlock()
 	all, own := h.hashes(value, trace)
 	if trace == "" {
-		for n := h.values[all]; n != 0; n = h.entries[n-1].before {
-			out = append(out, h.entries[n-1].key)
+		for n := h.values[all]; n != 0; n = h.entry(n).before {
+			out = append(out, h.entry(n).key)
 		}
 		return out
 	}
-	for n := h.traces[own]; n != 0; n = h.entries[n-1].inside {
-		out = append(out, h.entries[n-1].key)
+	for n := h.traces[own]; n != 0; n = h.entry(n).inside {
+		out = append(out, h.entry(n).key)
 	}
 	return out
 }

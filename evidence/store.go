@@ -95,6 +95,12 @@ func New() *Store {
 // in it. A view is for one goroutine.
 func (s *Store) Snapshot() *View { return newView(s.version.Load(), nil) }
 
+// Read makes a view that nobody uses any more one of the state as it is now.
+func (s *Store) Read(v *View) { v.begin(s.version.Load(), nil) }
+
+// Clock is the time of the last record.
+func (s *Store) Clock() int64 { return s.version.Load().clock }
+
 // Batch is a write transaction: events folded one after the other, all of them
 // kept or none. One batch is open at a time; Begin waits for the one before.
 //

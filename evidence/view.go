@@ -20,6 +20,7 @@ type View struct {
 	// and again.
 	trace, path      recent
 	settings, shared recent
+	room             [12]seen // for the first reads
 	finder
 }
 
@@ -55,11 +56,17 @@ type seen struct {
 var _ engine.View = (*View)(nil)
 
 func newView(version *version, batch *Batch) *View {
-	v := &View{version: version, batch: batch}
+	v := &View{}
+	v.begin(version, batch)
+	return v
+}
+
+func (v *View) begin(version *version, batch *Batch) {
+	*v = View{version: version, batch: batch, finder: v.finder}
+	v.reads.seen = v.room[:0]
 	if batch == nil {
 		v.reads.since = version.number
 	}
-	return v
 }
 
 // Reads is everything read so far.
@@ -140,9 +147,6 @@ func (v *View) note(key string) *record {
 		return s.was
 	}
 	r := v.find(key)
-	if v.reads.seen == nil {
-		v.reads.seen = make([]seen, 0, 12)
-	}
 	if v.at != nil {
 		v.at[key] = len(v.reads.seen)
 	}

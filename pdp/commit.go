@@ -23,7 +23,8 @@ import (
 type request struct {
 	event engine.Event
 	made  *made // what was decided ahead of its turn; nil: nothing
-	room  made  // for what is decided by the caller itself
+	room  made  // for what is decided by the caller itself, on
+	view  evidence.View
 	// bundle is the one that an attempt's facts were computed for; nil: any.
 	bundle *bundle.Bundle
 	// draft makes the body of an entry that is no event; next is the bundle that

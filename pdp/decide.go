@@ -39,7 +39,7 @@ var errBundleMoved = errors.New("pdp: another bundle was put in force meanwhile"
 // propose computes the facts of an action for the bundle in force, decides ahead
 // and hands the attempt to the committer.
 func (p *PDP) propose(ctx context.Context, a engine.Action, r *request) error {
-	b, now := p.Bundle(), max(p.options.Now(), p.store.Snapshot().Clock())
+	b, now := p.Bundle(), max(p.options.Now(), p.store.Clock())
 	r.bundle, r.event = b, engine.Event{Time: now}
 	var facts map[string]any
 	var unknown []string
@@ -103,7 +103,8 @@ func (p *PDP) ahead(ctx context.Context, r *request) (*made, []engine.Imposed) {
 	p.turns <- struct{}{}
 	defer func() { <-p.turns }()
 	r.room = made{bundle: r.bundle}
-	p.decide(ctx, &r.room, p.store.Snapshot(), &r.event)
+	p.store.Read(&r.view)
+	p.decide(ctx, &r.room, &r.view, &r.event)
 	return &r.room, nil
 }
 
