@@ -52,7 +52,8 @@ func (f *fold) proposed(path *Path, a *Attempt, d *Decision, suspect []Item) {
 	path.Agent, path.CallID, path.Tool, path.Canonical = a.Action.Agent, a.Action.CallID, a.Action.Tool, a.Action.Canonical
 	path.Time, path.Facts, path.FactsHash, path.Authority = f.now, a.FactsText, a.FactsHash, granted(d)
 	if path.First == 0 {
-		path.First, path.Same, path.Redacted = Self, f.contract.same(&a.Action), f.contract.redacts(&a.Action)
+		path.First, path.FirstID = Self, a.Action.CallID
+		path.Same, path.Redacted = f.contract.same(&a.Action), f.contract.redacts(&a.Action)
 		path.Holds = f.contract.holdings(&a.Action)
 		f.w.Holders = make([]HolderWrite, 0, len(path.Holds))
 		for _, item := range path.Holds {

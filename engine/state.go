@@ -59,9 +59,10 @@ type Path struct {
 	Released  uint64    // seq of the entry that released the call; 0 if none stands
 	ChangedAt uint64    // seq of the last real change of one of its own pins
 
-	First uint64 // seq of the first proposal
-	Time  int64  // when it was proposed last
-	Ran   uint64 // seq of the first release that was not reported as not run; 0: none
+	First   uint64 // seq of the first proposal
+	FirstID string // the id of the first proposal
+	Time    int64  // when it was proposed last
+	Ran     uint64 // seq of the first release that was not reported as not run; 0: none
 	// Same is what a rejection of the call binds, opaque here.
 	Same string
 	// Holds is what the call is built on, each value once. It must not be changed.

@@ -27,7 +27,7 @@ func (b *Batch) Apply(w engine.Writes) error {
 		b.path(w.Paths[i].Key, &w.Paths[i].Path)
 	}
 	for _, c := range w.Calls {
-		b.put(callKey(c.Trace, c.ID), c.Hash)
+		b.call(c, &w)
 	}
 	for _, r := range w.Rejections {
 		b.rejection(r.Call, r.Rejection)
@@ -47,7 +47,7 @@ func (b *Batch) Apply(w engine.Writes) error {
 // without a count: only events that are folded in their turn read them.
 func (b *Batch) related(w *engine.Writes) {
 	for _, h := range w.Holders {
-		b.base.holders.add(h.Value, h.Key)
+		b.base.hold(h.Value, h.Key)
 	}
 	for _, r := range w.Results {
 		list := resultsKey(r.Key.Trace, r.Key.Call)

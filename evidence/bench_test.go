@@ -79,14 +79,3 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkHolders adds a call that holds three values, as an attempt does.
-func BenchmarkHolders(b *testing.B) {
-	h := newHolders()
-	for i := range b.N {
-		key := engine.PathKey{Trace: fmt.Sprint("t", i%1000), Call: fmt.Sprint("c", i)}
-		for _, value := range []string{key.Call, key.Trace, "a@b.example"} {
-			h.add(value, key)
-		}
-	}
-}

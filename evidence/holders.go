@@ -2,107 +2,24 @@ package evidence
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"hash/maphash"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/engine"
 )
 
-// holders finds the calls that hold a value. What a call holds is part of its
-// path and does not change after it was first proposed, so this index of the
-// paths only grows and is kept beside memdb, where an entry costs ten times as
-// much. It is shared by all versions: it names candidates, and a view leaves out
-// those that its path does not confirm: they came later, in a batch that was
-// dropped, or by a collision of hashes.
-type holders struct {
-	mu   sync.RWMutex
-	seed maphash.Seed
-	// entries are two kinds of chain, each from the last entry to the first: those
-	// with a value, and those with a value in a trace. A chain is found by a hash,
-	// and values of one hash share it. An entry's number is its place and one. They
-	// stand in blocks, since one slice would be copied again and again.
-	entries [][]holder
-	n       uint32
-	values  map[uint64]uint32
-	traces  map[uint64]uint32
-}
-
-// holder is a call, and the entries before it with the same value: in any trace,
-// and in its own.
-type holder struct {
-	key            engine.PathKey
-	before, inside uint32
-}
-
-const block = 512
-
-func newHolders() *holders {
-	return &holders{seed: maphash.MakeSeed(), values: map[uint64]uint32{}, traces: map[uint64]uint32{}}
-}
-
-// hashes are those of a value, and of it in a trace.
-func (h *holders) hashes(value, trace string) (all, own uint64) {
-	all = maphash.String(h.seed, value)
-	return all, all ^ 3*maphash.String(h.seed, trace)
-}
-
-func (h *holders) add(value string, key engine.PathKey) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all, own := h.hashes(value, key.Trace)
-	if h.n%block == 0 {
-		h.entries = append(h.entries, make([]holder, 0, block))
-	}
-	last := &h.entries[h.n/block]
-	*last = append(*last, holder{key, h.values[all], h.traces[own]})
-	h.n++
-	h.values[all], h.traces[own] = h.n, h.n
-}
-
-// entry is the one with a number.
-func (h *holders) entry(n uint32) *holder { return &h.entries[(n-1)/block][(n-1)%block] }
-
-// read adds what the call of a stored path holds.
-func (h *holders) read(key string, p *engine.Path) error {
-	if p.First == 0 {
-		return nil
-	}
-	parts, err := split(key)
-	if err != nil || len(parts) != 2 {
-		return errors.Join(fmt.Errorf("evidence: %q is no path", key), err)
-	}
-	for _, item := range p.Holds {
-		h.add(item.Value, engine.PathKey{Trace: parts[0], Call: parts[1]})
-	}
-	return nil
-}
-
-// candidates are the calls of a trace, or of all with an empty one, that may hold
-// a value.
-func (h *holders) candidates(value, trace string) (out []engine.PathKey) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	all, own := h.hashes(value, trace)
-	if trace == "" {
-		for n := h.values[all]; n != 0; n = h.entry(n).before {
-			out = append(out, h.entry(n).key)
-		}
-		return out
-	}
-	for n := h.traces[own]; n != 0; n = h.entry(n).inside {
-		out = append(out, h.entry(n).key)
-	}
-	return out
-}
-
 // Holders lists the calls of a trace, or of all with an empty trace, that hold a
 // value, in the order of their keys. No decision rests on it, so it notes nothing.
-func (v *View) Holders(value, trace string) []engine.PathKey {
-	out := slices.DeleteFunc(v.version.holders.candidates(value, trace), func(k engine.PathKey) bool {
-		return trace != "" && k.Trace != trace || !v.holds(k, value)
+func (v *View) Holders(value, trace string) (out []engine.PathKey) {
+	index := v.version.inTrace
+	if trace == "" {
+		index = v.version.anywhere
+	}
+	index.visit(trace, value, func(key engine.PathKey) bool {
+		if (trace == "" || key.Trace == trace) && v.holds(key, value) {
+			out = append(out, key)
+		}
+		return true
 	})
 	slices.SortFunc(out, func(a, b engine.PathKey) int {
 		return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Call, b.Call))
@@ -111,11 +28,77 @@ func (v *View) Holders(value, trace string) []engine.PathKey {
 }
 
 // holds reports whether a call was proposed with a value by the time of the view.
-func (v *View) holds(k engine.PathKey, value string) bool {
-	r := v.find(pathKey(k.Trace, k.Call))
-	if r == nil {
-		return false
-	}
-	p := r.value.(engine.Path)
-	return p.First != 0 && slices.ContainsFunc(p.Holds, func(i engine.Item) bool { return i.Value == value })
+func (v *View) holds(key engine.PathKey, value string) bool {
+	p, ok := valueOf[engine.Path](v.find(pathKey(key.Trace, key.Call)))
+	return ok && p.First != 0 && slices.ContainsFunc(p.Holds, func(i engine.Item) bool { return i.Value == value })
 }
+
+// A call id is bound to the content first proposed under it. Where that was new,
+// its path says so and stands for the record of the id, which is then not written:
+// most calls have one id, and two records each would cost half as much again. A
+// further id of the same content has a record of its own.
+
+// binds reports whether a path stands for the record of an id.
+func binds(p *engine.Path, id string) bool { return p.First != 0 && p.FirstID == id }
+
+// CallHash is the content first proposed under a call id.
+func (v *View) CallHash(trace, id string) (string, bool) {
+	r := v.note(callKey(trace, id))
+	if r == nil {
+		return "", false
+	}
+	if hash, ok := r.value.(string); ok {
+		return hash, true
+	}
+	at, err := pathOf(string(r.key))
+	if err != nil {
+		panic(err) // the key was made by this package
+	}
+	return at.Call, true
+}
+
+// call binds an id to a content.
+func (b *Batch) call(c engine.CallWrite, w *engine.Writes) {
+	key, at := callKey(c.Trace, c.ID), engine.PathKey{Trace: c.Trace, Call: c.Hash}
+	was := b.find(key)
+	if p, ok := w.Path(at); !ok || !binds(&p, c.ID) || was != nil && !was.isPath() {
+		b.put(key, c.Hash)
+		return
+	}
+	if was == nil {
+		b.base.identify(key, c.ID, at)
+	}
+	b.pending[key] = b.pending[pathKey(c.Trace, c.Hash)]
+}
+
+// isPath reports whether a record is that of a path.
+func (r *record) isPath() bool {
+	_, ok := r.value.(engine.Path)
+	return ok
+}
+
+// own reports whether the record is stored under a key, and not another that
+// stands for it.
+func (r *record) own(key string) bool { return string(r.key) == key }
+
+// bound finds the path that stands for the record of a call id.
+func (f *finder) bound(v *version, key string) (found *record) {
+	parts, err := split(key)
+	if err != nil || len(parts) != 2 {
+		return nil
+	}
+	trace, id := parts[0], parts[1]
+	v.ids.visit(trace, id, func(at engine.PathKey) bool {
+		r := f.stored(v, pathKey(at.Trace, at.Call))
+		if r != nil && at.Trace == trace {
+			if p := r.value.(engine.Path); binds(&p, id) {
+				found = r
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+// isCall reports whether a key is that of a call id.
+func isCall(key string) bool { return strings.HasPrefix(key, "call\x00") }

@@ -115,6 +115,80 @@ func sameHolders(t *rapid.T, v *View, want held, names []string) {
 	}
 }
 
+// TestAnIDIsBoundToWhatWasFirstProposedUnderIt proposes contents under several
+// ids, in batches that are kept and dropped, and holds every view, taken at any
+// time and read later, to a plain list of what was bound.
+func TestAnIDIsBoundToWhatWasFirstProposedUnderIt(t *testing.T) {
+	names := []string{"a", "b", "a\x00b", `"a"`, "c"}
+	type bound map[[2]string]string
+	type moment struct {
+		view  *View
+		bound bound
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		name := func(label string) string { return rapid.SampledFrom(names).Draw(rt, label) }
+		store, kept, open := New(), bound{}, bound{}
+		keptPaths, openPaths := map[engine.PathKey]engine.Path{}, map[engine.PathKey]engine.Path{}
+		batch, moments := store.Begin(), []moment{{store.Snapshot(), bound{}}}
+		for seq := range uint64(rapid.IntRange(1, 40).Draw(rt, "steps")) {
+			switch rapid.IntRange(0, 6).Draw(rt, "what") {
+			case 0:
+				commit(t, batch)
+				kept, keptPaths = maps.Clone(open), maps.Clone(openPaths)
+				batch = store.Begin()
+			case 1:
+				batch.Abort()
+				open, openPaths = maps.Clone(kept), maps.Clone(keptPaths)
+				batch = store.Begin()
+			case 2:
+				moments = append(moments, moment{store.Snapshot(), maps.Clone(kept)})
+			default:
+				key, id := engine.PathKey{Trace: name("trace"), Call: name("call")}, name("id")
+				if hash, used := open[[2]string{key.Trace, id}]; used && hash != key.Call {
+					break // refused: nothing is written
+				}
+				p := openPaths[key]
+				if p.First == 0 {
+					p.First, p.FirstID = seq+1, id
+				}
+				p.CallID, p.Time = id, int64(seq)
+				openPaths[key], open[[2]string{key.Trace, id}] = p, key.Call
+				w := engine.Writes{Calls: []engine.CallWrite{{Trace: key.Trace, ID: id, Hash: key.Call}}}
+				w.SetPath(key, p)
+				before := batch.View()
+				before.CallHash(key.Trace, id)
+				if err := batch.Apply(w); err != nil {
+					rt.Fatal(err)
+				}
+				if batch.View().Current(before.Reads()) {
+					rt.Fatalf("whoever read the id %q before it was proposed is current", id)
+				}
+			}
+		}
+		moments = append(moments, moment{batch.View(), open})
+		defer batch.Abort()
+		var text bytes.Buffer
+		if err := store.Snapshot().Save(&text); err != nil {
+			rt.Fatal(err)
+		}
+		back, err := Load(text.Bytes())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		moments = append(moments, moment{back.Snapshot(), kept})
+		for n, m := range moments {
+			for _, trace := range names {
+				for _, id := range names {
+					want, bound := m.bound[[2]string{trace, id}]
+					if got, ok := m.view.CallHash(trace, id); ok != bound || got != want {
+						rt.Fatalf("view %d: %q %q is bound to %q %v, want %q %v", n, trace, id, got, ok, want, bound)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestAPathWithAnImpossibleKeyIsNotLoaded(t *testing.T) {
 	for _, key := range []string{`path\u0000t\u0000`, `path\u0000\"t\u0000c\u0000`, `path\u0000t\u0000c\u0000d\u0000`} {
 		if _, err := Load([]byte(`["` + key + `",{"First":1}]` + "\n")); err == nil {

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -44,6 +46,15 @@ func split(key string) ([]string, error) {
 		parts[i] = whole
 	}
 	return parts, nil
+}
+
+// pathOf is the call that the key of a path is of.
+func pathOf(key string) (engine.PathKey, error) {
+	parts, err := split(key)
+	if err != nil || len(parts) != 2 {
+		return engine.PathKey{}, errors.Join(fmt.Errorf("evidence: %q is no path", key), err)
+	}
+	return engine.PathKey{Trace: parts[0], Call: parts[1]}, nil
 }
 
 const (

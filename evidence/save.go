@@ -107,7 +107,7 @@ func (v *View) each(visit func(*record) error) error {
 	}
 	pending := func(below []byte) error {
 		for len(written) > 0 && (below == nil || written[0] < string(below)) {
-			if r := v.batch.pending[written[0]].there(); r != nil {
+			if r := v.batch.pending[written[0]].there(); r != nil && r.own(written[0]) {
 				if err := visit(r); err != nil {
 					return err
 				}
@@ -215,14 +215,11 @@ func Load(text []byte) (*Store, error) {
 			if key <= last {
 				return nil, fmt.Errorf("evidence: %q stands behind %q: %w", key, last, errNoRecord)
 			}
-			first.keys.add(key)
 			if key == clockKey {
 				first.clock = r.value.(int64)
 			}
-			if p, ok := r.value.(engine.Path); ok {
-				if err := first.holders.read(key, &p); err != nil {
-					return nil, err
-				}
+			if err := first.read(r); err != nil {
+				return nil, err
 			}
 			last = key
 			if err := txn.Insert(table, r); err != nil {

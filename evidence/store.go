@@ -65,12 +65,6 @@ type version struct {
 	*indexes
 }
 
-// indexes are shared by all versions.
-type indexes struct {
-	holders *holders
-	keys    *written
-}
-
 // remembered is how many commits a decision may be old and still be compared
 // only with what was written since. An older one is compared key by key.
 const remembered = 16
@@ -87,7 +81,7 @@ func New() *Store {
 	// Nobody watches: a snapshot is a database of its own that does not track
 	// whom a write would have to tell.
 	s := &Store{db: db.Snapshot()}
-	s.version.Store(&version{number: 1, txn: s.db.Txn(false), indexes: &indexes{newHolders(), newWritten()}})
+	s.version.Store(&version{number: 1, txn: s.db.Txn(false), indexes: newIndexes()})
 	return s
 }
 
@@ -146,7 +140,10 @@ func (b *Batch) Prepare() error {
 		return nil
 	}
 	txn := b.store.db.Txn(true)
-	for _, r := range b.pending {
+	for key, r := range b.pending {
+		if !r.own(key) {
+			continue
+		}
 		if err := write(txn, r); err != nil {
 			txn.Abort()
 			b.Abort()

@@ -129,6 +129,15 @@ func (f *finder) find(v *version, key string) *record {
 	if !v.keys.has(key) {
 		return nil
 	}
+	r := f.stored(v, key)
+	if r == nil && isCall(key) {
+		return f.bound(v, key)
+	}
+	return r
+}
+
+// stored reads the record that is stored under a key.
+func (f *finder) stored(v *version, key string) *record {
 	f.key.key = append(f.key.key[:0], key...)
 	f.args[0] = &f.key
 	obj, err := v.txn.First(table, "id", f.args[:]...)
@@ -232,10 +241,6 @@ func (v *View) Path(trace, call string) engine.Path {
 	}
 	p, _ := valueOf[engine.Path](v.path.was)
 	return p
-}
-
-func (v *View) CallHash(trace, id string) (string, bool) {
-	return read[string](v, callKey(trace, id))
 }
 
 func (v *View) Rejection(call string) (engine.Rejection, bool) {
