@@ -72,7 +72,7 @@ type PDP struct {
 	// redacted is set once a call with redacted arguments was decided: what is in
 	// memory is then not what the journal gives.
 	redacted atomic.Bool
-	// callers is how many decisions are being waited for.
+	// callers is how many answers are being waited for.
 	callers atomic.Int64
 	// turns bounds how many of the callers decide at once. A thread is left for the
 	// committer and the disk: whoever waits behind a hundred decisions for one keeps
@@ -215,6 +215,8 @@ func (p *PDP) Snapshot() *evidence.View { return p.store.Snapshot() }
 
 // ask sends a request that is not an attempt.
 func (p *PDP) ask(ask request) (*request, error) {
+	p.callers.Add(1)
+	defer p.callers.Add(-1)
 	ask.done = make(chan struct{}, 1)
 	return &ask, p.send(&ask)
 }
