@@ -156,9 +156,10 @@ type notification struct {
 }
 
 func listNotifications(c *cli.Context, env *Env) error {
-	list, err := reexam.Notifications(c.Context, c.String("state"))
+	dir := c.String("state")
+	list, err := reexam.Notifications(c.Context, dir)
 	if err != nil {
-		return unread(c.String("state"), err)
+		return unread(dir, err)
 	}
 	out := []notification{}
 	for _, n := range list {

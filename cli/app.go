@@ -86,13 +86,8 @@ func report(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintf(w, "conjunct: %s\n", visible(err.Error()))
-	var usage *usageError
-	var blocked *blockedError
-	switch {
-	case errors.As(err, &usage) && usage.hint != "":
-		fmt.Fprintf(w, "hint: %s\n", visible(usage.hint))
-	case errors.As(err, &blocked) && blocked.hint != "":
-		fmt.Fprintf(w, "hint: %s\n", visible(blocked.hint))
+	if h := hint(err); h != "" {
+		fmt.Fprintf(w, "hint: %s\n", visible(h))
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -45,12 +44,8 @@ func showMetrics(c *cli.Context, env *Env) error {
 		return noJournal(name)
 	}
 	r, err := metrics.Of(c.Context, name, metrics.Options{Library: policiesBeside(name), Trace: c.String("trace")})
-	if errors.Is(err, metrics.ErrBroken) {
-		fmt.Fprintf(env.Stderr, "conjunct: %s\n", visible(err.Error()))
-		return exitError(exitNotHeld)
-	}
 	if err != nil {
-		return err
+		return unread(name, err)
 	}
 	if r.Torn != "" {
 		fmt.Fprintf(env.Stderr, "conjunct: %s\n", r.Torn)

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"os/user"
@@ -87,10 +86,8 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 		return nil, noState(dir)
 	case errors.Is(err, pdp.ErrLocked):
 		return nil, fmt.Errorf("%s: another process has the state open, and one at a time may", dir)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%s: %w", dir, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s does not verify, so nothing is decided on it: %w", dir, err)
+		return nil, unread(dir, err)
 	}
 	if p.Cut > 0 {
 		fmt.Fprintf(env.Stderr, "conjunct: %d bytes of an unfinished last entry were cut; nothing of it had been answered\n", p.Cut)
@@ -101,24 +98,13 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 // readState folds a state directory without locking or writing it.
 func readState(ctx context.Context, dir string) (*reexam.Fold, error) {
 	fold, err := reexam.Load(ctx, dir, pdp.Versions())
-	if err == nil && fold.Bundle() == nil {
+	switch {
+	case err != nil:
+		return nil, unread(dir, err)
+	case fold.Bundle() == nil:
 		return nil, noState(dir)
 	}
-	if err != nil {
-		return nil, unread(dir, err)
-	}
 	return fold, nil
-}
-
-// unread is a state directory that could not be folded.
-func unread(dir string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: %w", dir, err)
-	case !reexam.Holds(dir):
-		return noState(dir)
-	}
-	return usagef("`conjunct replay` tells where a journal does not verify", "%s: %v", dir, err)
 }
 
 // noState says what a directory without a state lacks. One that holds bundles had
@@ -126,7 +112,7 @@ func unread(dir string, err error) error {
 func noState(dir string) error {
 	switch _, err := os.Stat(filepath.Join(dir, "bundles")); {
 	case reexam.Holds(dir):
-		return usagef("put the journal back from a copy", "%s: no bundle was activated in its journal", dir)
+		return &damagedError{dir, &reexam.Problem{Seq: 1, Code: reexam.BundleMissing, Text: "no bundle was activated"}}
 	case err == nil:
 		return usagef("put the journal back from a copy", "%s: the journal is missing", dir)
 	}
@@ -341,8 +327,3 @@ func applied(rec engine.Record, err error) error {
 	}
 	return err
 }
-
-// blockedError is something that policy did not let happen.
-type blockedError struct{ msg, hint string }
-
-func (e *blockedError) Error() string { return e.msg }

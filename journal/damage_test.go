@@ -353,3 +353,32 @@ func TestTheChainGoesOnAcrossSegments(t *testing.T) {
 		t.Errorf("the first segment removed: %d entries, %v", m, fault)
 	}
 }
+
+// A line longer than any entry is damage like another: it has an entry's number,
+// and it is never cut as the tail of a write that a crash stopped.
+func TestALineLongerThanAnyEntryIsFoundAtItsEntry(t *testing.T) {
+	dir, lines := small(t, 1, 1)
+	long := bytes.Repeat([]byte("x"), maxLine+2<<20)
+	for _, c := range []struct {
+		name  string
+		lines [][]byte
+		seq   uint64
+	}{
+		{"in the middle", [][]byte{lines[0], long, []byte("\n"), lines[1]}, 2},
+		{"at the end", [][]byte{lines[0], lines[1], long, []byte("\n")}, 3},
+		{"at the end, not ended", [][]byte{lines[0], lines[1], long}, 3},
+	} {
+		text := bytes.Join(c.lines, nil)
+		put(t, dir, text)
+		if _, fault := walked(t, dir); fault == nil || fault.Code != Malformed || fault.Seq != c.seq {
+			t.Errorf("%s: got %v, want a malformed entry %d", c.name, fault, c.seq)
+		}
+		var fault *Fault
+		if _, _, err := reopened(t, dir); !errors.As(err, &fault) || fault.Seq != c.seq {
+			t.Errorf("%s: opening it gives %v, want a fault of entry %d", c.name, err, c.seq)
+		}
+		if left, err := os.ReadFile(filepath.Join(dir, current)); err != nil || !bytes.Equal(left, text) {
+			t.Errorf("%s: opening it changed the file (%v)", c.name, err)
+		}
+	}
+}

@@ -59,8 +59,17 @@ type Fault struct {
 	Line int
 }
 
-func (f *Fault) Error() string {
-	return fmt.Sprintf("entry %d (%s:%d): %s", f.Seq, filepath.Base(f.File), f.Line, f.Text)
+func (f *Fault) Error() string { return fmt.Sprintf("entry %d: %s: %s", f.Seq, f.Code, f.Where()) }
+
+// Where is what is wrong, with the file and row that it is in where that is known.
+func (f *Fault) Where() string {
+	switch {
+	case f.File == "":
+		return f.Text
+	case f.Line == 0:
+		return fmt.Sprintf("%s (%s)", f.Text, filepath.Base(f.File))
+	}
+	return fmt.Sprintf("%s (%s:%d)", f.Text, filepath.Base(f.File), f.Line)
 }
 
 // The codes of a Fault.
@@ -129,6 +138,9 @@ func lines(r io.Reader, yield func(line []byte, offset int64, complete bool) boo
 	}
 }
 
+// errLong is a line that no log wrote: it is longer than an entry may be.
+var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+
 // readLine reads up to and with a newline. The result is good until the next
 // call only where it fits the buffer.
 func readLine(br *bufio.Reader) ([]byte, error) {
@@ -139,7 +151,7 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 	long := slices.Clone(line)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		if len(long) > maxLine {
-			return nil, fmt.Errorf("journal: a line is longer than %d bytes", maxLine)
+			return nil, errLong
 		}
 		line, err = br.ReadSlice('\n')
 		long = append(long, line...)
@@ -257,6 +269,9 @@ func walkFile(c *Chain, file string, last bool, newest *os.File, visit func(Entr
 		failed = visit(e)
 		return failed == nil
 	})
+	if errors.Is(err, errLong) {
+		failed = &Fault{Seq: c.Seq + 1, Code: Malformed, Text: err.Error(), File: file, Line: number + 1}
+	}
 	if failed != nil {
 		return failed
 	}

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/journal"
 )
@@ -62,7 +60,7 @@ func New(o Options) *Fold {
 }
 
 // Next takes in one entry. Entries that say nothing of a call are passed over;
-// one that cannot be read is ErrBroken.
+// one that cannot be read is a *journal.Fault.
 func (f *Fold) Next(e journal.Entry) error {
 	next := map[string]func(journal.Entry, *body){
 		engine.OpAttempt.String():     f.attempt,
@@ -78,7 +76,7 @@ func (f *Fold) Next(e journal.Entry) error {
 	}
 	b, err := read(e)
 	if err != nil {
-		return fmt.Errorf("%w: entry %d is none of a decision point: %v", ErrBroken, e.Seq, err)
+		return &journal.Fault{Seq: e.Seq, Code: journal.Malformed, Text: "the entry is none of a decision point: " + err.Error()}
 	}
 	if b.Record.Invalid == "" {
 		next(e, &b)

@@ -226,8 +226,9 @@ func TestLettingAWrongCallRunImprovesNoFigureThatKnows(t *testing.T) {
 func TestAnEntryThatIsNoneOfOursIsTold(t *testing.T) {
 	for _, body := range []string{`[]`, `{"decision":{"tier":"mild"}}`, `{"decision":{"consequence":{"blast_radius":"galaxy"}}}`, `{"record":{"retry_of":-1}}`} {
 		err := New(Options{}).Next(journal.Entry{Seq: 7, Op: "attempt", Body: []byte(body)})
-		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "entry 7") {
-			t.Errorf("%s: %v", body, err)
+		var fault *journal.Fault
+		if !errors.As(err, &fault) || fault.Seq != 7 {
+			t.Errorf("%s: got %v, want a fault of entry 7", body, err)
 		}
 	}
 }

@@ -39,6 +39,31 @@ const (
 
 func (p *Problem) Error() string { return fmt.Sprintf("entry %d: %s: %s", p.Seq, p.Code, p.Text) }
 
+// ProblemOf is what an error of reading a journal says of the journal: which
+// entry does not verify, and why. It is nil where the error is of something else,
+// a file that cannot be read for one.
+func ProblemOf(err error) *Problem {
+	var problem *Problem
+	var fault *journal.Fault
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.As(err, &fault):
+		return &Problem{fault.Seq, fault.Code, fault.Where()}
+	}
+	return nil
+}
+
+// tornTail is the fault of a last line that is not finished, which is none of the
+// entries before it; nil for any other error.
+func tornTail(err error) *journal.Fault {
+	var fault *journal.Fault
+	if errors.As(err, &fault) && fault.Code == journal.TornTail {
+		return fault
+	}
+	return nil
+}
+
 // Fold folds entries into an evidence state.
 type Fold struct {
 	Store    *evidence.Store
@@ -80,8 +105,7 @@ func NewFold(library Library, v Versions) *Fold {
 func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
 	return Resume(path, v, func(visit func(context.Context, journal.Entry) error) error {
 		_, err := journal.Walk(path, func(e journal.Entry) error { return visit(ctx, e) })
-		var fault *journal.Fault
-		if errors.As(err, &fault) && fault.Code == journal.TornTail {
+		if tornTail(err) != nil {
 			return nil
 		}
 		return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/journal"
@@ -41,15 +40,14 @@ func Notifications(ctx context.Context, path string) ([]Notification, error) {
 			Decision struct{ Permit, Notify bool }
 		}
 		if err := json.Unmarshal(e.Body, &body); err != nil {
-			return err
+			return &Problem{e.Seq, Undecodable, err.Error()}
 		}
 		if a := body.Action; body.Decision.Permit && body.Decision.Notify {
 			out = append(out, Notification{e.Seq, e.Time, a.TraceID, a.CallID, a.Tool, a.Agent})
 		}
 		return nil
 	})
-	var fault *journal.Fault
-	if errors.As(err, &fault) && fault.Code == journal.TornTail {
+	if tornTail(err) != nil {
 		err = nil
 	}
 	return out, err

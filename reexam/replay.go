@@ -2,8 +2,6 @@ package reexam
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,20 +134,15 @@ func Replay(ctx context.Context, path string, o Options) (Report, error) {
 // fault turns what stopped the walk into a problem of the report; what is none
 // is an error.
 func (r *Report) fault(err error) error {
-	var fault *journal.Fault
-	var problem *Problem
-	switch {
-	case err == nil:
-	case errors.As(err, &fault) && fault.Code == journal.TornTail:
-		r.Torn = fault.Text
-	case errors.As(err, &fault):
-		r.Problems = append(r.Problems, Problem{fault.Seq, fault.Code, fmt.Sprintf("%s (%s:%d)", fault.Text, filepath.Base(fault.File), fault.Line)})
-	case errors.As(err, &problem):
-		r.Problems = append(r.Problems, *problem)
-	default:
-		return err
+	if torn := tornTail(err); torn != nil {
+		r.Torn = torn.Text
+		return nil
 	}
-	return nil
+	if problem := ProblemOf(err); problem != nil {
+		r.Problems = append(r.Problems, *problem)
+		return nil
+	}
+	return err
 }
 
 // backtest folds the same events under another bundle, on a state of its own.
