@@ -20,13 +20,14 @@ func (f *fold) attempt() {
 	path := f.path()
 	before := f.read(&a.Action)
 	named := f.recall(&a.Action, &before)
-	in := Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
-	d := f.decide(&in)
+	in := &f.space.input
+	*in = Input{Action: a.Action, Facts: a.Facts, FactsUnknown: a.FactsUnknown, FactsHash: a.FactsHash, Imposed: a.Imposed, State: before, Now: f.now}
+	d := f.decide(in)
 	in.Consequence = d.Consequence
-	f.look(&in)
+	f.look(in)
 	f.proposed(&path, a, d, before.Suspect)
-	f.follow(&path, d, &in)
-	f.vouch(d, &in, named)
+	f.follow(&path, d, in)
+	f.vouch(d, in, named)
 	f.w.SetPath(f.key(), path)
 	f.w.Calls = append(f.w.Calls, CallWrite{a.Action.TraceID, a.Action.CallID, a.Action.CallHash})
 	f.remember(a.Action.TraceID, a.Action.Agent)
@@ -55,7 +56,7 @@ func (f *fold) proposed(path *Path, a *Attempt, d *Decision, suspect []Item) {
 		path.First, path.FirstID = Self, a.Action.CallID
 		path.Same, path.Redacted = f.contract.same(&a.Action), f.contract.redacts(&a.Action)
 		path.Holds = f.contract.holdings(&a.Action)
-		f.w.Holders = make([]HolderWrite, 0, len(path.Holds))
+		f.w.Holders = slices.Grow(f.w.Holders, len(path.Holds))
 		for _, item := range path.Holds {
 			f.w.Holders = append(f.w.Holders, HolderWrite{item.Value, f.key()})
 		}
@@ -91,7 +92,7 @@ func (f *fold) decide(in *Input) *Decision {
 		d.open = f.openOf(&d)
 		return &d
 	}
-	return judge(f.ctx, f.policy, in)
+	return judge(f.ctx, f.policy, in, f.space)
 }
 
 // openOf finds again which gates only an approval that names them lets pass: a

@@ -36,19 +36,22 @@ type ownGate struct {
 // decisions, and no error or panic escapes. A decision permits only when the
 // transition is act, every applicable gate is pass, and the boundary allows or
 // a valid approval stands in for it. Deny is never approvable.
-func Decide(ctx context.Context, p Policy, in Input) Decision { return *judge(ctx, p, &in) }
+func Decide(ctx context.Context, p Policy, in Input) Decision {
+	return *judge(ctx, p, &in, &Workspace{})
+}
 
 // judge decides an action and leaves in its input what policy saw.
-func judge(ctx context.Context, p Policy, in *Input) (d *Decision) {
+func judge(ctx context.Context, p Policy, in *Input, s *Workspace) (d *Decision) {
 	defer func() {
 		if r := recover(); r != nil {
 			none := broken(*in, fmt.Sprint(r))
 			d = &none
 		}
 	}()
-	first := refusal(p, in)
-	d = &first
-	j := &judgement{ctx: ctx, policy: p, contract: p.Contract(), in: in, d: d}
+	d = &s.decision
+	*d = refusal(p, in)
+	j := &s.judgement
+	*j = judgement{ctx: ctx, policy: p, contract: p.Contract(), in: in, d: d}
 	j.weigh()
 	j.setTier()
 	j.testOwnGates()

@@ -196,3 +196,34 @@ type nameKey struct {
 	tool   string
 	entity Entity
 }
+
+// TestAWorkspaceFoldsLikeANewOne folds the same events one after the other in one
+// workspace and each in its own.
+func TestAWorkspaceFoldsLikeANewOne(t *testing.T) {
+	p := newFake()
+	var space Workspace
+	for round := range 3 {
+		for _, tool := range []string{toolNote, toolUpdate, toolRevoke, toolMissing} {
+			v, e := proposed(p, call(p, tool))
+			want, wantW := Step(context.Background(), governed{p}, v, &e)
+			got, gotW := space.Step(context.Background(), governed{p}, v, &e)
+			if len(gotW.Paths) != len(wantW.Paths) || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(listed(gotW), listed(wantW)) {
+				t.Errorf("round %d, %s: %+v\nwant %+v", round, tool, got, want)
+			}
+			if space.Reset(); len(space.fold.w.Paths)+len(space.fold.w.Calls)+len(space.fold.w.Holders) > 0 || space.decision.Tool != "" || space.input.Action.Tool != "" {
+				t.Errorf("round %d, %s: something is left of it", round, tool)
+			}
+		}
+	}
+}
+
+// listed makes empty lists absent ones.
+func listed(w Writes) Writes {
+	v := reflect.ValueOf(&w).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice && f.Len() == 0 {
+			f.SetZero()
+		}
+	}
+	return w
+}

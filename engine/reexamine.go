@@ -82,7 +82,7 @@ func (f *fold) decideAgain(path *Path, before State, look *SecondLook) {
 // again decides the call, unless the journal does not hold it.
 func (f *fold) again(in *Input) Decision {
 	if !f.e.Attempt.Missing {
-		d := *judge(f.ctx, f.policy, in)
+		d := *judge(f.ctx, f.policy, in, f.space)
 		in.Consequence = d.Consequence
 		return d
 	}

@@ -331,13 +331,19 @@ type fold struct {
 	before   *State
 	rec      Record
 	w        Writes
+	space    *Workspace // that it is in
 }
 
 // Step folds one event into the evidence state: the only way in which the
 // state moves. It is pure and total. An event that is not admitted is recorded
 // as invalid and changes nothing but the clock; an attempt is decided by Decide.
 // The event itself is not changed.
-func Step(ctx context.Context, p Governance, v View, e *Event) (rec Record, w Writes) {
+func Step(ctx context.Context, p Governance, v View, e *Event) (Record, Writes) {
+	return new(Workspace).Step(ctx, p, v, e)
+}
+
+// Step is the function Step in this workspace.
+func (s *Workspace) Step(ctx context.Context, p Governance, v View, e *Event) (rec Record, w Writes) {
 	now := e.Time
 	defer func() {
 		if r := recover(); r != nil {
@@ -345,9 +351,11 @@ func Step(ctx context.Context, p Governance, v View, e *Event) (rec Record, w Wr
 		}
 	}()
 	now = max(now, v.Clock())
-	f := &fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: e, now: now}
+	s.Reset()
+	f := &s.fold
+	*f = fold{ctx: ctx, policy: p, contract: p.Contract(), view: v, e: e, now: now, space: s, w: f.w}
 	f.rec = Record{Seq: Self, Time: now, Op: e.Op, TraceID: e.TraceID, Source: e.By.Name, Reasons: []Reason{}}
-	f.w = Writes{Clock: now}
+	f.w.Clock = now
 	if e.Op == OpAttempt {
 		f.attempt()
 		return f.rec, f.w

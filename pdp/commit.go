@@ -23,7 +23,7 @@ import (
 type request struct {
 	event engine.Event
 	made  *made // what was decided ahead of its turn; nil: nothing
-	room  made  // for what is decided by the caller itself, on
+	own   *made // room for what is made ahead, kept with the request; nil: none yet
 	view  evidence.View
 	// bundle is the one that an attempt's facts were computed for; nil: any.
 	bundle *bundle.Bundle
@@ -72,12 +72,20 @@ func (q *requests) get() *request {
 
 // put takes a request back that was answered, or never sent.
 func (q *requests) put(r *request) {
-	*r = request{done: r.done}
+	if r.own != nil {
+		r.own.reset()
+	}
+	*r = request{done: r.done, own: r.own}
 	q.pool.Put(r)
 }
 
-// made is a decision and what it rests on.
+// made is a decision and what it rests on, in a workspace of its own.
 type made struct {
+	result
+	space engine.Workspace
+}
+
+type result struct {
 	record engine.Record
 	writes engine.Writes
 	draft  journal.Draft
@@ -85,6 +93,14 @@ type made struct {
 	reads  evidence.Reads
 	bundle *bundle.Bundle
 	err    error
+}
+
+func making(b *bundle.Bundle) *made { return &made{result: result{bundle: b}} }
+
+// reset forgets what was made and keeps the room.
+func (m *made) reset() {
+	m.result = result{}
+	m.space.Reset()
 }
 
 // maxBatch bounds how many answers wait for one sync.
@@ -341,7 +357,7 @@ func (c *committer) place(r *request) {
 // entry of its own that nobody waits for.
 func (c *committer) lookAgain(b *batch, due []engine.Reexamination) error {
 	for _, d := range due {
-		view, m := b.txn.View(), &made{bundle: b.acting}
+		view, m := b.txn.View(), making(b.acting)
 		e := episode.Again(view, d)
 		ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
 		c.step(ctx, m, view, &e)
@@ -409,7 +425,7 @@ func (c *committer) fold(b *batch, r *request) error {
 	m := r.made
 	if !stands(m, b.acting, b.view, r.event.Time) {
 		ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
-		m = &made{bundle: b.acting}
+		m = making(b.acting)
 		c.decide(ctx, m, b.txn.View(), &r.event)
 		cancel()
 	}
@@ -508,7 +524,7 @@ func (p *PDP) decide(ctx context.Context, m *made, view *evidence.View, event *e
 
 // step folds an event that is ready to be folded, and writes its entry.
 func (p *PDP) step(ctx context.Context, m *made, view *evidence.View, e *engine.Event) {
-	m.record, m.writes = engine.Step(ctx, m.bundle, view, e)
+	m.record, m.writes = m.space.Step(ctx, m.bundle, view, e)
 	if e.Op != engine.OpAttempt && e.Op != engine.OpReexamine && ctx.Err() != nil {
 		// Authority that ran out of time is not authority that refused.
 		m.err = fmt.Errorf("pdp: the event was not decided in time: %w", ctx.Err())

@@ -102,10 +102,13 @@ func (p *PDP) ahead(ctx context.Context, r *request) (*made, []engine.Imposed) {
 	// Nothing here runs in OPA or CEL, so nothing can take long.
 	p.turns <- struct{}{}
 	defer func() { <-p.turns }()
-	r.room = made{bundle: r.bundle}
+	if r.own == nil {
+		r.own = &made{}
+	}
+	r.own.bundle = r.bundle
 	p.store.Read(&r.view)
-	p.decide(ctx, &r.room, &r.view, &r.event)
-	return &r.room, nil
+	p.decide(ctx, r.own, &r.view, &r.event)
+	return r.own, nil
 }
 
 // inTime decides where an evaluation may not stop.
@@ -114,7 +117,7 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	result := make(chan *made, 1)
 	go func() {
 		defer cancel()
-		own, m := e, &made{bundle: b} // nobody waits for them after the deadline
+		own, m := e, making(b) // nobody waits for them after the deadline
 		p.decide(ctx, m, p.store.Snapshot(), &own)
 		result <- m
 	}()
@@ -135,7 +138,7 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	}
 	late := e
 	late.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, code)
-	m := &made{bundle: b}
+	m := making(b)
 	p.decide(context.Background(), m, p.store.Snapshot(), &late)
 	return m, late.Attempt.Imposed
 }
