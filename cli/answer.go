@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,15 +56,23 @@ func sayTo(c *cli.Context, env *Env, op engine.Op) error {
 // suspect, or that a pulled-back call holds.
 func clearings(c *cli.Context, v engine.View, name string, key engine.PathKey) (out []engine.Event, err error) {
 	path := v.Path(key.Trace, key.Call)
+	var values []string
 	for _, s := range v.AllSuspicions() {
 		holds := s.Trace == key.Trace && slices.ContainsFunc(path.Holds, func(i engine.Item) bool { return i.Value == s.Value })
-		if s.Call != key && !holds || c.IsSet("item") && s.Value != action.Value(c.String("item")) {
+		if s.Call != key && !holds {
 			continue
 		}
-		out = append(out, engine.Event{Op: engine.OpClear, TraceID: s.Trace, Answer: engine.Answer{Item: s.Item, Note: c.String("note")}})
+		values = append(values, s.Value)
+		if !c.IsSet("item") || s.Value == action.Value(c.String("item")) {
+			out = append(out, engine.Event{Op: engine.OpClear, TraceID: s.Trace, Answer: engine.Answer{Item: s.Item, Note: c.String("note")}})
+		}
 	}
-	if len(out) == 0 {
+	switch {
+	case len(values) == 0:
 		return nil, usagef("`conjunct review list --suspect` shows what is", "%s is built on nothing that is suspect", name)
+	case len(out) == 0:
+		slices.Sort(values)
+		return nil, usagef("what is suspect of it: "+strings.Join(slices.Compact(values), ", "), "%q is no suspect item of %s", c.String("item"), name)
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
@@ -40,7 +41,11 @@ names a reviewer. The list is conjunct/authority/data.yaml of the bundle:
 An approval lets the agent propose the call once more and run it:
 
    conjunct review approve --state DIR TRACE/CALL
-   conjunct decide --state DIR ACTION.json`,
+   conjunct decide --state DIR ACTION.json
+
+Exit code of an answer: 0 it counts, 3 it does not (nobody waits for it, or the
+reviewer may not), 4 it is an approval that does not name a gate which has to be
+named, so the call stays held.`,
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list what waits, what is suspect, and what somebody has to be told of",
 				Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json"),
@@ -235,9 +240,13 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 			return err
 		}
 		hash, _ := v.CallHash(trace, call)
+		path := v.Path(trace, hash)
 		e := engine.Event{Op: engine.OpReview, TraceID: trace, CallID: call, By: engine.Identity{Name: systemUser()}, Review: r}
-		if err := knownGates(p.Bundle(), v.Path(trace, hash).Tool, r.Gates); err != nil {
+		if err := knownGates(p.Bundle(), path.Tool, r.Gates); err != nil {
 			return err
+		}
+		if o == engine.Revoke && !revocable(v, p.Bundle().Contract(), path, hash) {
+			return usagef("`conjunct review list` shows what waits", "%s has no approval, request or rejection to revoke", name)
 		}
 		if c.IsSet("key") {
 			if err := sign(&e, p.Bundle(), v, hash, c.String("key")); err != nil {
@@ -253,15 +262,26 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 			signed = "signed"
 		}
 		outcome := rec.ReviewOutcome.String()
-		if o == engine.Revoke {
+		switch {
+		case o == engine.Revoke:
 			outcome = "revoked"
+		case rec.ReviewOutcome == engine.Pending:
+			outcome = fmt.Sprintf("%d of %d approvals,", len(path.Request.Votes)+1, path.Request.Required)
 		}
 		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), outcome, visible(e.By.Name), signed, rec.Seq)
 		if o == engine.Approve {
-			tellGates(env, v.Path(trace, hash).Request, r.Gates)
+			return opened(env, path.Request, r.Gates)
 		}
 		return nil
 	})
+}
+
+// revocable reports whether a revocation would take anything back. Of a call that
+// was approved and ran it takes back that what the call names is known.
+func revocable(v engine.View, c *engine.Contract, path engine.Path, hash string) bool {
+	_, rejected := v.Rejection(cmp.Or(path.Same, hash))
+	pending := path.Request != nil && path.Request.Status == engine.Pending
+	return rejected || pending || path.Approval != nil || c.Critic != nil && path.Ran > 0
 }
 
 // knownGates refuses a gate that the call does not meet.
@@ -281,18 +301,31 @@ func knownGates(b *bundle.Bundle, tool string, named []string) error {
 	return nil
 }
 
-// tellGates says what an approval leaves open, and what comes next.
-func tellGates(env *Env, r *engine.Request, named []string) {
-	if r == nil {
-		return
-	}
-	for _, gate := range r.Gates {
-		if !slices.Contains(named, gate) {
-			fmt.Fprintf(env.Stderr, "hint: gate %s does not pass and the approval does not name it; revoke it and approve with --gate %s\n", gate, gate)
-			return
+// opened says what comes after an approval of a request, which named gates. One
+// that leaves a gate open that it had to name counts, and the call stays held.
+func opened(env *Env, r *engine.Request, named []string) error {
+	left := r.Required - len(r.Votes) - 1
+	open := slices.DeleteFunc(slices.Clone(r.Gates), func(gate string) bool {
+		return slices.Contains(named, gate) && !slices.ContainsFunc(r.Votes, func(v engine.Vote) bool { return !slices.Contains(v.Gates, gate) })
+	})
+	switch {
+	case len(open) > 0:
+		why, first := "the approval does not name it", ""
+		if len(r.Votes) > 0 {
+			why = "not every approval names it"
 		}
+		if left > 0 {
+			first = "revoke it, and "
+		}
+		fmt.Fprintf(env.Stderr, "conjunct: the call stays held while %s does not pass: %s\n", strings.Join(open, ", "), why)
+		fmt.Fprintf(env.Stderr, "hint: %sonce the agent has proposed the call again approve it with --gate %s\n", first, strings.Join(open, " --gate "))
+		return exitError(exitHeld)
+	case left > 0:
+		fmt.Fprintf(env.Stderr, "next: %d more of the reviewers approve\n", left)
+	default:
+		fmt.Fprintln(env.Stderr, "next: the agent proposes the call again")
 	}
-	fmt.Fprintln(env.Stderr, "next: the agent proposes the call again")
+	return nil
 }
 
 // keyFile is a reviewer's key on disk.
