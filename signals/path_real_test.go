@@ -116,6 +116,55 @@ func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 	}
 }
 
+// TestNamesLongerThanTheFileSystemTakes holds that a component that is too long
+// names nothing, and that a path that is too long says nothing of a name in it.
+func TestNamesLongerThanTheFileSystemTakes(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("n", 300)
+	if err := os.WriteFile(filepath.Join(root, long), nil, 0o644); err == nil {
+		t.Skip("this file system takes long names")
+	}
+	// Below deep is a path that nobody can look up from the top.
+	folder := strings.Repeat("d", 200) + "/"
+	deep := filepath.Join(root, strings.Repeat(folder, 16))
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(deep, filepath.Join(root, "l")); err != nil {
+		t.Fatal(err)
+	}
+	subtree, err := Below("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer subtree.Close()
+	for _, c := range []struct{ dir, name, resolved, unknown string }{
+		{root, long, root + "/" + long, ""},
+		{root, folder + long + "/x", root + "/" + folder + long + "/x", ""},
+		{root, "what was done and why " + long, root + "/what was done and why " + long, ""},
+		{root, strings.Repeat("n", 2000), root + "/" + strings.Repeat("n", 2000), ""},
+		{deep, strings.Repeat("n", 900), "", "too_large"},
+		{root, "l/" + strings.Repeat("x/", 300) + "y", deep + "/" + strings.Repeat("x/", 300) + "y", ""},
+		{root, "l/" + strings.Repeat("n", 800), "", "too_large"},
+		{root, "l/" + strings.Repeat("n", 1500), "", "too_large"},
+		{root, long + "/..", "", "parent_of_missing"},
+	} {
+		for _, files := range []Files{Disk{}, subtree} {
+			p := newTree(World{Files: files, Dir: c.dir}).resolve(c.name, true)
+			want := path.Clean(c.resolved)
+			if c.resolved == "" {
+				want = ""
+			}
+			if p.unknown != c.unknown || p.resolved != want || p.unknown == "" && p.exists {
+				t.Errorf("%T, %.30s... of %d bytes: got %.80s (exists %v, unknown %q), want %.80s (unknown %q)", files, c.name, len(c.name), p.resolved, p.exists, p.unknown, want, c.unknown)
+			}
+		}
+	}
+}
+
 // created makes a file at an absent path, where the system lets it, and looks
 // where it came to be.
 func created(t *testing.T, seed uint64, name, full string, p *place) {

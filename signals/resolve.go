@@ -221,7 +221,7 @@ func (t *tree) walk(p *place, full string, follow bool) {
 		}
 		l := t.look(cur)
 		switch {
-		case missing(l.err):
+		case missing(l.err) || unnameable(l.err, cur, name):
 			p.exists = false
 		case l.err != nil:
 			p.unknown = failure(l.err)
@@ -288,9 +288,26 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// Limits of systems: the shortest path that any refuses, and the longest name in
+// bytes that any of those takes.
+const (
+	shortestPath = 1024
+	longestName  = 4 * 255
+)
+
+// unnameable reports a component that is longer than the file system takes: no
+// file has the name, and none can get it. That the path is too long says nothing
+// of the name, which a program may reach from a folder nearer to it.
+func unnameable(err error, full, name string) bool {
+	return errors.Is(err, syscall.ENAMETOOLONG) && (len(full) < shortestPath || len(name) > longestName && len(full) < maxPath)
+}
+
 func failure(err error) string {
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return "permission"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return "too_large"
 	}
 	return "unreadable"
 }
