@@ -34,7 +34,7 @@ func bundlesAt(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		hint := "name a bundle directory or tarball"
-		if slices.Contains(policies.Names(), name) {
+		if slices.Contains(policies.Starters(), name) {
 			hint = fmt.Sprintf("`conjunct init DIR --from %s` writes that bundle", name)
 		}
 		return nil, usagef(hint, "%s: no such file or directory", name)

@@ -19,7 +19,8 @@ import (
 )
 
 func bundleFlag() cli.Flag {
-	return &cli.StringFlag{Name: "bundle", Usage: "the policy: an OPA bundle `DIR` or tarball, or the name of one that ships: " + strings.Join(policies.Names(), ", ") + " (default: default)"}
+	return &cli.StringFlag{Name: "bundle", Usage: "the policy: an OPA bundle `DIR` or tarball, or the name of one that ships: " + strings.Join(policies.Starters(), ", ") +
+		" (and, for its studies only, " + strings.Join(policies.Studies(), ", ") + "). Without it: " + policies.Default}
 }
 
 func formatFlag(formats ...string) cli.Flag {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,13 +21,12 @@ func initCommand(env *Env) *cli.Command {
 		Name:      "init",
 		Usage:     "write a bundle to start from",
 		ArgsUsage: "DIR",
-		Description: `Writes DIR/bundle, a copy of a bundle that ships, with its tests, and of the
-default one DIR/scenarios, examples of whole decisions to test. Nothing that
-exists is overwritten.
+		Description: `Writes DIR/bundle, a copy of a bundle that ships, with its tests, and
+DIR/scenarios, whole decisions that test it. Nothing that exists is overwritten.
 
    conjunct init desk
    conjunct init gate --from coding-agent`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "from", Value: policies.Default, Usage: "the `BUNDLE` to start from: " + strings.Join(policies.Names(), ", ")}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "from", Value: policies.Default, Usage: "the `BUNDLE` to start from: " + strings.Join(policies.Starters(), ", ")}},
 		Action: func(c *cli.Context) error { return initBundle(c, env) },
 	}
 }
@@ -38,11 +38,23 @@ func initBundle(c *cli.Context, env *Env) error {
 	}
 	from := c.String("from")
 	template, err := policies.FS(from)
-	if err != nil {
-		return usagef(cmp.Or(engine.DidYouMean(from, policies.Names()), "name one of them"), "%v", err)
+	starters := strings.Join(policies.Starters(), ", ")
+	switch {
+	case err != nil:
+		return usagef(cmp.Or(engine.DidYouMean(from, policies.Starters()), "there are "+starters), "no bundle named %q ships with Conjunct", from)
+	case slices.Contains(policies.Studies(), from):
+		return usagef("start from one of "+starters, "%s is what a study of `conjunct bench` decides under: its tools are made up", from)
 	}
-	for _, part := range []string{"bundle", "scenarios"} {
-		target := filepath.Join(dir, part)
+	scenarios, err := policies.Scenarios(from)
+	if err != nil {
+		return err
+	}
+	parts := []struct {
+		name  string
+		files fs.FS
+	}{{"bundle", template}, {"scenarios", scenarios}}
+	for _, part := range parts {
+		target := filepath.Join(dir, part.name)
 		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 			return usagef("choose another directory, or remove it first", "%s exists already", target)
 		}
@@ -50,15 +62,12 @@ func initBundle(c *cli.Context, env *Env) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.CopyFS(filepath.Join(dir, "bundle"), template); err != nil {
-		return err
-	}
-	fmt.Fprintln(env.Stdout, filepath.Join(dir, "bundle"))
-	if from == policies.Default {
-		if err := os.CopyFS(filepath.Join(dir, "scenarios"), policies.Scenarios()); err != nil {
+	for _, part := range parts {
+		target := filepath.Join(dir, part.name)
+		if err := os.CopyFS(target, part.files); err != nil {
 			return err
 		}
-		fmt.Fprintln(env.Stdout, filepath.Join(dir, "scenarios"))
+		fmt.Fprintln(env.Stdout, target)
 	}
 	fmt.Fprintf(env.Stderr, "next: declare your tools in %s\n", filepath.Join(dir, "bundle", "conjunct", "registry", "data.yaml"))
 	return nil

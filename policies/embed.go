@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,17 @@ var files embed.FS
 // Default is the bundle that decides when none is named.
 const Default = "default"
 
-// Names lists the shipped bundles, sorted.
+// Studies lists the bundles that the studies of a benchmark decide under, sorted.
+// Their tools are made up: there is nothing in them to switch on.
+func Studies() []string { return []string{"critic-study", "fault-corpus"} }
+
+// Starters lists the bundles that a team may start from, sorted.
+func Starters() []string {
+	studies := Studies()
+	return slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(studies, name) })
+}
+
+// Names lists all bundles that ship, sorted.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -38,15 +49,15 @@ func FS(name string) (fs.FS, error) {
 	return fs.Sub(files, name)
 }
 
-//go:embed init/scenarios
+//go:embed testdata/scenarios
 var scenarios embed.FS
 
-// Scenarios returns the example scenarios for a new bundle.
-func Scenarios() fs.FS {
-	sub, err := fs.Sub(scenarios, "init/scenarios")
-	if err != nil {
-		// The directory is part of this package; it cannot be missing.
-		panic(err)
+// Scenarios returns the whole decisions that test a shipped bundle, for a copy of
+// it to start from. Those of studies are in the studies.
+func Scenarios(name string) (fs.FS, error) {
+	dir := path.Join("testdata/scenarios", name)
+	if _, err := fs.Stat(scenarios, dir); err != nil {
+		return nil, fmt.Errorf("no scenarios of a bundle named %q ship with Conjunct", name)
 	}
-	return sub
+	return fs.Sub(scenarios, dir)
 }
