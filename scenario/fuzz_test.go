@@ -11,7 +11,7 @@ import (
 func FuzzParse(f *testing.F) {
 	p := loadFiles(f, "itsm", nil)
 	for _, name := range []string{"gates", "tools"} {
-		text, err := os.ReadFile(filepath.Join("..", "testdata", "scenarios", "itsm", name+".yaml"))
+		text, err := os.ReadFile(filepath.Join("..", "policies", "testdata", "scenarios", "itsm", name+".yaml"))
 		if err != nil {
 			f.Fatal(err)
 		}
