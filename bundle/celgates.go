@@ -3,7 +3,6 @@ package bundle
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/conjunct-project/conjunct/cel"
 	"github.com/conjunct-project/conjunct/datafile"
@@ -89,9 +88,7 @@ func (d *decoder) variables(g *celGate) func(*datafile.Node) {
 	})
 }
 
-// place turns a problem inside an expression into one in the file. A plain or
-// quoted scalar starts where its node does; in a block scalar the text starts
-// one row below, indented.
+// place turns a problem inside an expression into one in the file.
 func (g *celGate) place(p cel.Problem, files Files) Problem {
 	out := Problem{File: g.node.File, Row: g.node.Row, Col: g.node.Col, Code: "cel_expression",
 		Message: fmt.Sprintf("gate %s: %s", p.Gate, p.Message), Hint: p.Hint, Warning: p.Warning}
@@ -103,35 +100,10 @@ func (g *celGate) place(p cel.Problem, files Files) Problem {
 		return out
 	}
 	out.Row, out.Col = n.Row, n.Col
-	first := files.line(n.File, n.Row)
-	if n.Col < 1 || n.Col > len(first) || p.Line < 1 {
+	text, ok := n.Value.(string)
+	if !ok || p.Line < 1 {
 		return out
 	}
-	switch first[n.Col-1] {
-	case '|':
-		out.Row = n.Row + p.Line
-		out.Col = indent(files.line(n.File, out.Row)) + p.Column
-	case '>':
-		out.Row, out.Col = folded(files, n, p.Column-1)
-	case '"', '\'':
-		out.Col = n.Col + p.Column
-	default:
-		out.Col = n.Col + p.Column - 1
-	}
+	out.Row, out.Col = within(files, n, text, p.Line, p.Column)
 	return out
-}
-
-func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
-// folded finds the place of an offset in the text of a folded block scalar,
-// whose rows are joined by single spaces.
-func folded(files Files, n *datafile.Node, offset int) (row, col int) {
-	for row = n.Row + 1; ; row++ {
-		line := files.line(n.File, row)
-		text := strings.TrimSpace(line)
-		if text == "" || offset <= len(text) {
-			return row, indent(line) + offset + 1
-		}
-		offset -= len(text) + 1
-	}
 }

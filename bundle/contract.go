@@ -222,6 +222,9 @@ func (d *decoder) highConsequence(c *engine.Contract) func(*datafile.Node) {
 				d.Report(n, "data_unknown_value", engine.DidYouMean(v, values), "%s is never %q", property, v)
 			}
 		}
+		if n.Kind == datafile.Array && len(n.Items) == 0 {
+			d.Report(n, "data_range", "leave it out", "%s lists no value, so no consequence is high because of it", property)
+		}
 		c.HighConsequence[property] = list
 	})
 }
@@ -304,7 +307,14 @@ func (d *decoder) bindings(what string, into *[]engine.Binding) func(*datafile.N
 		*into = []engine.Binding{}
 		d.Items(what, func(_ int, n *datafile.Node) {
 			var b engine.Binding
+			before := len(d.Problems)
 			d.Member(what, &b)(n)
+			if len(d.Problems) > before {
+				return
+			}
+			if slices.Contains(*into, b) {
+				d.Report(n, "data_duplicate_item", "", "%s names %s twice", what, b)
+			}
 			*into = append(*into, b)
 		})(n)
 	}
@@ -346,6 +356,9 @@ func (d *decoder) counters(c *engine.Contract) func(*datafile.Node) {
 			"by":     d.Text("by", &r.By),
 			"window": d.Whole("window", 0, &r.Window),
 		}, "tools")
+		if tools := n.At("tools"); tools != nil && tools.Kind == datafile.Array && len(tools.Items) == 0 {
+			d.Report(tools, "data_range", "name the tools whose calls it counts", "counter %s lists no tool, so it counts nothing", name)
+		}
 		c.Counters[name] = r
 	})
 }

@@ -109,6 +109,8 @@ func FromTarball(r io.Reader, name string) (Files, error) {
 		}
 		p := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 		switch {
+		case slices.Contains(strings.Split(h.Name, "/"), ".."):
+			return files, fmt.Errorf("bundle %s: %q leads out of it", name, h.Name)
 		case h.Typeflag == tar.TypeDir, h.Typeflag == tar.TypeXGlobalHeader:
 			continue
 		case h.Typeflag == tar.TypeSymlink, h.Typeflag == tar.TypeLink, wanted(p) && h.Typeflag != tar.TypeReg:

@@ -234,6 +234,16 @@ func (l *loader) toolNames(c *datafile.Node) {
 		l.counterArgument(at.At("sum"), name, rule.Tools, rule.Sum, engine.NumberType, engine.IntegerType)
 		l.counterArgument(at.At("by"), name, rule.Tools, rule.By, engine.StringType)
 	}
+	if a := l.contract.DefaultAction; a != nil {
+		at := c.At("contract", "default_action")
+		check(at.At("tool"), "default_action", []string{a.Tool})
+		t := l.registry.tools[a.Tool]
+		for _, name := range slices.Sorted(maps.Keys(a.Arguments)) {
+			if t.Arguments != nil && t.Arguments[name].Type == engine.NoType {
+				l.Report(at.At("arguments").KeyNodes[name], "data_unknown_value", engine.DidYouMean(name, argumentNames(t)), "default_action names %q, which is no argument of %s", name, a.Tool)
+			}
+		}
+	}
 }
 
 // counterArgument holds what a counter reads against the tools it counts: an
@@ -385,10 +395,9 @@ func (l *loader) compileCEL() *cel.Program {
 	}
 	p, problems := cel.Compile(gates, l.celSchema())
 	for _, problem := range problems {
-		i := slices.IndexFunc(l.celGates, func(g celGate) bool { return g.gate.Name == problem.Gate })
 		placed := Problem{File: "conjunct/cel/data.yaml", Code: "cel_expression", Message: problem.Message, Hint: problem.Hint, Warning: problem.Warning}
-		if i >= 0 {
-			placed = l.celGates[i].place(problem, l.files)
+		if problem.Index >= 0 {
+			placed = l.celGates[problem.Index].place(problem, l.files)
 		}
 		if problem.Warning {
 			l.warnings = append(l.warnings, placed)

@@ -5,6 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/conjunct-project/conjunct/datafile"
 )
 
 // TestCELProblemPlaces: an error inside an expression is told at its row and
@@ -107,4 +112,79 @@ func TestWarningsHavePlaces(t *testing.T) {
 	if !w.Warning || w.File != "small/"+celFile || w.Row != 4 || w.Col < 17 || !strings.Contains(w.Line, ".all(") {
 		t.Errorf("got %+v", w)
 	}
+}
+
+// TestWithinFindsEveryCharacter: whatever way a text is written in YAML, the place
+// of each of its characters is where that character stands in the file, or where
+// its escape begins.
+func TestWithinFindsEveryCharacter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		style := rapid.SampledFrom([]string{"plain", "'", `"`, "|", ">", "|-", ">- # why"}).Draw(rt, "style")
+		source := "k:\n  größe: 1\n  v: " + written(rt, style) + "\n"
+		root, problems := datafile.Read("f.yaml", []byte(source))
+		if len(problems) > 0 {
+			rt.Skip(source)
+		}
+		n := root.At("k", "v")
+		text, ok := n.Value.(string)
+		if !ok {
+			rt.Skip(source)
+		}
+		files, rows := Files{Content: map[string][]byte{"f.yaml": []byte(source)}}, strings.Split(source, "\n")
+		line, column := 1, 0
+		for _, r := range text {
+			if column++; r == '\n' {
+				line, column = line+1, 0
+			}
+			if unicode.IsSpace(r) {
+				continue
+			}
+			row, col := within(files, n, text, line, column)
+			if row < 1 || row > len(rows) || col < 1 || col > len([]rune(rows[row-1])) {
+				rt.Fatalf("%q: %q at %d:%d of the text is placed at %d:%d, where nothing is", source, r, line, column, row, col)
+			}
+			got := []rune(rows[row-1])[col-1]
+			if escaped := style == `"` && got == '\\'; got != r && !escaped {
+				rt.Fatalf("%q: %q at %d:%d of the text is placed at %d:%d, where %q is", source, r, line, column, row, col, got)
+			}
+		}
+	})
+}
+
+// written is a text of a few words in a style of YAML, over several rows.
+func written(rt *rapid.T, style string) string {
+	word := rapid.StringOfN(rapid.SampledFrom([]rune(`aé<.'"\`)), 1, 4, -1)
+	words := rapid.SliceOfN(word, 1, 6).Draw(rt, "words")
+	var out strings.Builder
+	for i, w := range words {
+		switch style {
+		case "'":
+			w = strings.ReplaceAll(w, "'", "''")
+		case `"`:
+			w = strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(w)
+			if rapid.Bool().Draw(rt, "escaped") {
+				w = strings.NewReplacer("é", `\u00e9`, "a", `\x61`).Replace(w)
+			}
+		}
+		between := []string{" ", "\n    ", "\n\n    ", "  "}
+		switch {
+		case strings.ContainsAny(style[:1], "|>"):
+			between = append(between, "\n      ")
+		case style == `"`:
+			between = append(between, `\n`, ` \t `, "\\\n    ")
+		}
+		switch {
+		case i > 0:
+			out.WriteString(rapid.SampledFrom(between).Draw(rt, "between"))
+		case strings.ContainsAny(style[:1], "|>"):
+			out.WriteString(style + "\n    ")
+		case style != "plain":
+			out.WriteString(style)
+		}
+		out.WriteString(w)
+	}
+	if style == "'" || style == `"` {
+		out.WriteString(style)
+	}
+	return out.String()
 }

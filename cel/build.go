@@ -17,6 +17,7 @@ var reasonCode = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 type builder struct {
 	*compiler
 	gate    *Gate
+	index   int // of the gate among all
 	roots   map[string]*shape
 	env     *cel.Env // with the variables so far
 	aliases map[string]path
@@ -26,8 +27,8 @@ type builder struct {
 	broken              bool
 }
 
-func newBuilder(c *compiler, g *Gate) *builder {
-	return &builder{compiler: c, gate: g, roots: shapes(g, c.schema), env: c.plain, aliases: map[string]path{}}
+func newBuilder(c *compiler, g *Gate, index int) *builder {
+	return &builder{compiler: c, gate: g, index: index, roots: shapes(g, c.schema), env: c.plain, aliases: map[string]path{}}
 }
 
 // build reports the problems of the gate and returns it when there are none.
@@ -147,7 +148,7 @@ func (b *builder) complain(field string, c *complaint) {
 }
 
 func (b *builder) add(p Problem) {
-	p.Gate = b.gate.Name
+	p.Gate, p.Index = b.gate.Name, b.index
 	b.broken = b.broken || !p.Warning
 	b.problems = append(b.problems, p)
 }

@@ -22,12 +22,12 @@ func Compile(gates []Gate, schema Schema) (*Program, []Problem) {
 	c := &compiler{schema: &schema}
 	p, err := c.program()
 	if err != nil {
-		return nil, []Problem{{Field: "environment", Message: err.Error()}}
+		return nil, []Problem{{Index: -1, Field: "environment", Message: err.Error()}}
 	}
 	seen := map[string]bool{}
 	for i := range gates {
 		g := &gates[i]
-		b := newBuilder(c, g)
+		b := newBuilder(c, g, i)
 		if seen[g.Name] {
 			b.complain("name", complain("there is another gate %q", g.Name))
 		}

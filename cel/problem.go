@@ -9,6 +9,7 @@ import (
 // expression, or 0 where no expression is involved.
 type Problem struct {
 	Gate    string
+	Index   int    // of the gate among those compiled; negative where it is of none
 	Field   string // "expression", "variables[0].expression", "message_expression", "name", "match", "reason", ...
 	Line    int
 	Column  int
