@@ -109,7 +109,7 @@ func FromTarball(r io.Reader, name string) (Files, error) {
 		}
 		p := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 		switch {
-		case slices.Contains(strings.Split(h.Name, "/"), ".."):
+		case strings.HasPrefix(path.Clean(strings.TrimLeft(h.Name, "/"))+"/", "../"):
 			return files, fmt.Errorf("bundle %s: %q leads out of it", name, h.Name)
 		case h.Typeflag == tar.TypeDir, h.Typeflag == tar.TypeXGlobalHeader:
 			continue
