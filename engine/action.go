@@ -1,6 +1,11 @@
 package engine
 
-import "strings"
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Action is one proposed tool call. The enforcement point attests TraceID,
 // CallID, Agent, Origins and Critic; everything else is claimed by the agent: a
@@ -34,6 +39,41 @@ type Action struct {
 	// Holds lists what the call is built on, in normal form and each once. It must
 	// not be changed.
 	Holds []Held
+}
+
+// Clone is the same action, in which nothing moves when the other is changed.
+func (a *Action) Clone() Action {
+	out := *a
+	document, _ := CloneValue(a.Document).(map[string]any)
+	arguments, inDocument := a.Document["arguments"].(map[string]any)
+	if inDocument = inDocument && reflect.ValueOf(arguments).Pointer() == reflect.ValueOf(a.Arguments).Pointer(); inDocument {
+		out.Arguments = document["arguments"].(map[string]any)
+	} else {
+		out.Arguments, _ = CloneValue(a.Arguments).(map[string]any)
+	}
+	out.Document, out.Origins = document, maps.Clone(a.Origins)
+	out.Canonical, out.Holds, out.Context.RetrievedContext = slices.Clone(a.Canonical), slices.Clone(a.Holds), slices.Clone(a.Context.RetrievedContext)
+	out.Confidence = cloneOf(a.Confidence)
+	if out.Critic = cloneOf(a.Critic); out.Critic != nil {
+		out.Critic.Score = cloneOf(a.Critic.Score)
+	}
+	if out.Plan = cloneOf(a.Plan); out.Plan != nil {
+		out.Plan.Steps = slices.Clone(a.Plan.Steps)
+		for i := range out.Plan.Steps {
+			s := &out.Plan.Steps[i]
+			s.Arguments, _ = CloneValue(s.Arguments).(map[string]any)
+			s.ForwardEffects, s.RollbackEffects = cloneOf(s.ForwardEffects), cloneOf(s.RollbackEffects)
+		}
+	}
+	return out
+}
+
+func cloneOf[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	return &out
 }
 
 // Held is a value that a call is built on.

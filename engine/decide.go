@@ -60,6 +60,7 @@ func judge(ctx context.Context, p Policy, in *Input, s *Workspace) (d *Decision)
 	j.testStandardGates()
 	j.chooseTransition()
 	j.answer()
+	d.own()
 	return d
 }
 

@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // Decision is the whole answer to one action, in the format users and tests
 // rely on. The zero value refuses: tier refuse, boundary deny, transition stop,
 // no permit, outcome block.
@@ -92,6 +94,77 @@ func refusal(p Policy, in *Input) Decision {
 		d.Bundle = p.Bundle()
 	}
 	return d
+}
+
+// Clone is the same decision with nothing in it that another one holds.
+func (d *Decision) Clone() Decision {
+	out := *d
+	out.Modifiers, out.Floors, out.Gates = slices.Clone(d.Modifiers), slices.Clone(d.Floors), slices.Clone(d.Gates)
+	out.Reasons, out.FactsUnknown, out.Imposed = slices.Clone(d.Reasons), slices.Clone(d.FactsUnknown), slices.Clone(d.Imposed)
+	out.Facts, _ = CloneValue(d.Facts).(map[string]any)
+	out.open, out.needs = slices.Clone(d.open), slices.Clone(d.needs)
+	for i := range out.Gates {
+		out.Gates[i].Reasons = slices.Clone(out.Gates[i].Reasons)
+	}
+	out.own()
+	return out
+}
+
+// own gives the reasons of a decision facts of their own. What a policy returns
+// may be a table of the bundle: whoever is answered could write on it, and on
+// every decision that comes after.
+func (d *Decision) own() {
+	n := 0
+	d.eachReason(func(r *Reason) { n += len(r.Facts) })
+	facts := make([]Fact, 0, n)
+	d.eachReason(func(r *Reason) {
+		from := len(facts)
+		for _, f := range r.Facts {
+			f.Value = CloneValue(f.Value)
+			facts = append(facts, f)
+		}
+		r.Facts = facts[from:len(facts):len(facts)]
+	})
+}
+
+func (d *Decision) eachReason(visit func(*Reason)) {
+	for i := range d.Modifiers {
+		visit(&d.Modifiers[i].Reason)
+	}
+	for i := range d.Gates {
+		for j := range d.Gates[i].Reasons {
+			visit(&d.Gates[i].Reasons[j])
+		}
+	}
+	for i := range d.Reasons {
+		visit(&d.Reasons[i])
+	}
+}
+
+// CloneValue copies a JSON value, so that neither shows what is written on the
+// other.
+func CloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = CloneValue(value)
+		}
+		return out
+	case []any:
+		if v == nil {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = CloneValue(value)
+		}
+		return out
+	}
+	return v
 }
 
 // Gate returns the result of the named gate; the zero result, which is Unknown,

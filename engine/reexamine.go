@@ -36,7 +36,7 @@ func (f *fold) reexamine() {
 	before := *f.state()
 	f.rec.StateBefore = path.describe(before.Rejection)
 	if r.Read {
-		path.Flagged = &Flag{Rejection: r.Rejection, Items: r.Items, Origin: r.Origin || path.Flagged != nil && path.Flagged.Origin}
+		path.Flagged = &Flag{Rejection: r.Rejection, Items: slices.Clone(r.Items), Origin: r.Origin || path.Flagged != nil && path.Flagged.Origin}
 	} else {
 		before = f.read(&f.e.Attempt.Action)
 		f.decideAgain(&path, before, look)

@@ -2,8 +2,11 @@ package evidence
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -194,5 +197,89 @@ func TestAPathWithAnImpossibleKeyIsNotLoaded(t *testing.T) {
 		if _, err := Load([]byte(`["` + key + `",{"First":1}]` + "\n")); err == nil {
 			t.Errorf("%s was read", key)
 		}
+	}
+}
+
+// TestWhatASnapshotHasIsFoundWhileMoreIsWritten reads snapshots while calls are
+// written beside them, until the filter of keys has grown twice: whatever was
+// written before a snapshot was taken is found in it, and what came after is not.
+func TestWhatASnapshotHasIsFoundWhileMoreIsWritten(t *testing.T) {
+	const calls, together = 12_000, 100
+	store, done := New(), make(chan struct{})
+	name := func(n int64) string { return fmt.Sprint("c", n) }
+	var readers sync.WaitGroup
+	for side := range 3 {
+		readers.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(side), 3))
+			for last := false; !last; {
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				v := store.Snapshot()
+				for range 50 {
+					n := 1 + r.Int64N(calls)
+					hash, bound := v.CallHash("t", "id"+name(n))
+					held := v.Holders("item"+name(n), "")
+					if there := n <= v.Clock(); there != bound || there != (hash == name(n)) || there != (len(held) == 1) || there != (v.Path("t", name(n)).First != 0) {
+						t.Errorf("at %d: call %d is bound to %q, held by %v, and stands there: %v", v.Clock(), n, hash, held, v.Path("t", name(n)).First != 0)
+						return
+					}
+				}
+			}
+		})
+	}
+	write := func(from int64) {
+		b := store.Begin()
+		for n := from; n < from+together; n++ {
+			w := propose(engine.PathKey{Trace: "t", Call: name(n)}, uint64(n), []string{"item" + name(n)}, false)
+			w.Paths[0].Path.FirstID, w.Clock = "id"+name(n), n
+			w.Calls = []engine.CallWrite{{Trace: "t", ID: "id" + name(n), Hash: name(n)}}
+			if err := b.Apply(w); err != nil {
+				t.Error(err)
+			}
+		}
+		commit(t, b)
+	}
+	for n := int64(1); n <= calls; n += together {
+		write(n)
+	}
+	close(done)
+	readers.Wait()
+	if n := len(*store.version.Load().keys.filters.Load()); n != 3 {
+		t.Errorf("the filter has %d parts: it did not grow twice", n)
+	}
+}
+
+// TestWritingTheSameAgainKeepsNothing proposes a few calls again and again, under
+// their own ids and under others: what is kept beside memdb does not grow.
+func TestWritingTheSameAgainKeepsNothing(t *testing.T) {
+	store := New()
+	size := func() [5]int {
+		x := store.version.Load().indexes
+		return [5]int{int(x.inTrace.n), int(x.anywhere.n), int(x.ids.n), x.keys.room, len(*x.keys.filters.Load())}
+	}
+	round := func(n int) {
+		b := store.Begin()
+		for c := range 4 {
+			call, id := fmt.Sprint("c", c), fmt.Sprint("id", c, "-", n%2)
+			w := propose(engine.PathKey{Trace: "t", Call: call}, uint64(c+1), []string{"item"}, n > 0)
+			w.Paths[0].Path.FirstID, w.Paths[0].Path.CallID, w.Clock = fmt.Sprint("id", c, "-0"), id, int64(n)
+			w.Calls = []engine.CallWrite{{Trace: "t", ID: id, Hash: call}}
+			if err := b.Apply(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		commit(t, b)
+	}
+	round(0)
+	round(1)
+	before := size()
+	for n := range 6000 {
+		round(n + 2)
+	}
+	if after := size(); after != before {
+		t.Errorf("candidates and keys grew from %v to %v", before, after)
 	}
 }

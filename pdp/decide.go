@@ -63,6 +63,7 @@ func (p *PDP) facts(ctx context.Context, b *bundle.Bundle, a engine.Action, now 
 		unknown []string
 	}
 	done := make(chan facts, 1)
+	a = a.Clone() // whoever is not waited for may read it when the caller has it back
 	go func() {
 		defer cancel()
 		known, unknown := b.Facts(ctx, a, now, p.options.World)
@@ -97,7 +98,7 @@ func (r *request) attempt(a engine.Action, facts map[string]any, unknown []strin
 // What was imposed is part of the event from then on, whoever decides it again.
 func (p *PDP) ahead(ctx context.Context, r *request) (*made, []engine.Imposed) {
 	if len(r.bundle.Impose(r.event.Attempt.Action.Tool, "")) > 0 || ctx.Err() != nil {
-		return p.inTime(ctx, r.bundle, r.event)
+		return p.inTime(ctx, r.bundle, &r.event)
 	}
 	// Nothing here runs in OPA or CEL, so nothing can take long.
 	p.turns <- struct{}{}
@@ -112,12 +113,15 @@ func (p *PDP) ahead(ctx context.Context, r *request) (*made, []engine.Imposed) {
 }
 
 // inTime decides where an evaluation may not stop.
-func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*made, []engine.Imposed) {
+func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e *engine.Event) (*made, []engine.Imposed) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	result := make(chan *made, 1)
+	// Nobody waits for it after the deadline, when the caller has the action back.
+	own := *e
+	own.Attempt.Action = e.Attempt.Action.Clone()
 	go func() {
 		defer cancel()
-		own, m := e, making(b) // nobody waits for them after the deadline
+		m := making(b)
 		p.decide(ctx, m, p.store.Snapshot(), &own)
 		result <- m
 	}()
@@ -136,7 +140,9 @@ func (p *PDP) inTime(ctx context.Context, b *bundle.Bundle, e engine.Event) (*ma
 	if errors.Is(ctx.Err(), context.Canceled) {
 		code = "cancelled"
 	}
-	late := e
+	// The answer holds facts, and what nobody waits for may still read these.
+	e.Attempt.Facts, _ = engine.CloneValue(e.Attempt.Facts).(map[string]any)
+	late := *e
 	late.Attempt.Imposed = b.Impose(e.Attempt.Action.Tool, code)
 	m := making(b)
 	p.decide(context.Background(), m, p.store.Snapshot(), &late)

@@ -70,13 +70,14 @@ func (s *subscription) run(tell func(engine.Decision)) {
 	}
 }
 
-// publish tells everybody of a decision, without waiting for anybody.
+// publish tells everybody of a decision, each of a copy of their own, without
+// waiting for anybody.
 func (l *subscribers) publish(d engine.Decision) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s := range l.list {
 		s.mu.Lock()
-		s.waiting = append(s.waiting, d)
+		s.waiting = append(s.waiting, d.Clone())
 		s.more.Signal()
 		s.mu.Unlock()
 	}
