@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +40,7 @@ func initBundle(c *cli.Context, env *Env) error {
 	starters := strings.Join(policies.Starters(), ", ")
 	switch {
 	case err != nil:
-		return usagef(cmp.Or(engine.DidYouMean(from, policies.Starters()), "there are "+starters), "no bundle named %q ships with Conjunct", from)
+		return usagef(engine.DidYouMean(from, policies.Starters()), "no bundle named %q ships with Conjunct; there are %s", from, starters)
 	case slices.Contains(policies.Studies(), from):
 		return usagef("start from one of "+starters, "%s is what a study of `conjunct bench` decides under: its tools are made up", from)
 	}
