@@ -59,14 +59,28 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Main runs one command line and returns the exit code.
+// Main runs one command line and returns the exit code. An interrupt ends what
+// is under way in order; a second one ends the process at once.
 func Main(env Env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop)
+	return mainUntil(ctx, env)
+}
+
+// errInterrupted is the end of a command that was interrupted.
+var errInterrupted = errors.New("interrupted")
+
+// mainUntil is Main until the context is done.
+func mainUntil(ctx context.Context, env Env) int {
+	env.Stdin = &interruptible{ctx: ctx, from: env.Stdin}
 	app := newApp(&env)
 	args, err := arrange(app, env.Args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, args...))
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.Is(err, errInterrupted) {
+		err = errInterrupted
 	}
 	report(env.Stderr, err)
 	return codeOf(err)

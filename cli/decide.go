@@ -77,6 +77,9 @@ func dryRun(b *bundle.Bundle, now int64, w signals.World) func(context.Context, 
 			in.Facts, in.FactsUnknown = b.Facts(ctx, a, now, w)
 		}
 		d := engine.Decide(ctx, b, in)
+		if err := ctx.Err(); err != nil {
+			return nil, err // what was cut short says nothing of the action
+		}
 		low := engine.LowConfidence(a.Confidence, b.Contract().Threshold)
 		return &answer{Decision: &d, explain: func() *explanation {
 			return &explanation{Rules: b.Explain(ctx, in, &d, low), Needs: d.Needs()}
@@ -107,7 +110,9 @@ func decideOn(c *cli.Context, env *Env, name string) error {
 			if err != nil {
 				return nil, err
 			}
-			d, err := p.Decide(ctx, a)
+			// A decision under way is short, and is finished when it is interrupted: what
+			// is journalled is what the policy says, and not that somebody had enough.
+			d, err := p.Decide(context.WithoutCancel(ctx), a)
 			return &answer{Decision: &d}, err
 		}}
 		code, err := run.file(c.Context, env, name)
@@ -149,11 +154,15 @@ type explanation struct {
 }
 
 // all decides every document of an input. In an input of many a malformed one
-// is complained about and the others are still decided.
+// is complained about and the others are still decided. An interrupt ends it
+// between two documents, and says where.
 func (r *decider) all(ctx context.Context, in *input, complain func(error)) (code int, err error) {
 	some := false
 	docs, many := in.documents()
 	for line, err := range docs {
+		if ctx.Err() != nil {
+			return 0, interrupted(in, line)
+		}
 		some = true
 		var outcome engine.Outcome
 		var bad *action.Error
@@ -163,6 +172,8 @@ func (r *decider) all(ctx context.Context, in *input, complain func(error)) (cod
 		switch {
 		case err == nil:
 			code = worst(code, exitFor(outcome))
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return 0, interrupted(in, line)
 		case many:
 			complain(fmt.Errorf("%s: %w", in.name, line.Locate(err)))
 			code = worst(code, codeOf(err))
@@ -174,6 +185,15 @@ func (r *decider) all(ctx context.Context, in *input, complain func(error)) (cod
 		return 0, usagef("", "%s holds no action", in.name)
 	}
 	return code, nil
+}
+
+// interrupted is the error of an input that was left at a line; 0 is one that is a
+// single document.
+func interrupted(in *input, at action.Line) error {
+	if at.Number == 0 {
+		return fmt.Errorf("%s: %w", in.name, errInterrupted)
+	}
+	return fmt.Errorf("%s: %w before line %d: it and what follows were left out", in.name, errInterrupted, at.Number)
 }
 
 // one decides a document; err is why there is none to decode.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"iter"
@@ -56,5 +57,46 @@ func one(r io.Reader) iter.Seq2[action.Line, error] {
 	return func(yield func(action.Line, error) bool) {
 		text, err := io.ReadAll(io.LimitReader(r, action.MaxSize+1))
 		yield(action.Line{Text: text}, err)
+	}
+}
+
+// interruptible is a reader that a context ends. A terminal or a pipe lets nobody
+// take a read back that waits for input, so the one under way is left behind; the
+// program is about to end then.
+type interruptible struct {
+	ctx  context.Context
+	from io.Reader
+	left bytes.Reader // what the last read gave and nobody has taken yet
+	err  error        // what it ended with, if it did
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if r.left.Len() == 0 && r.err == nil {
+		r.next(min(len(p), 64<<10))
+	}
+	if r.left.Len() > 0 {
+		return r.left.Read(p)
+	}
+	return 0, r.err
+}
+
+// next reads up to n bytes, unless the context is done before they are there.
+func (r *interruptible) next(n int) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text := make([]byte, n)
+		n, err := r.from.Read(text)
+		done <- result{text[:n], err}
+	}()
+	select {
+	case got := <-done:
+		r.left.Reset(got.text)
+		r.err = got.err
+	case <-r.ctx.Done():
+		r.err = r.ctx.Err()
 	}
 }

@@ -51,6 +51,9 @@ func run(c *cli.Context, env *Env) error {
 	code, some := exitOK, false
 	docs, _ := in.documents()
 	for line, err := range docs {
+		if c.Context.Err() != nil {
+			return interrupted(in, line)
+		}
 		some = true
 		var result episode.Result
 		if err == nil {
@@ -58,6 +61,9 @@ func run(c *cli.Context, env *Env) error {
 			if ep, err = episode.Decode(line.Text, b.Contract()); err == nil {
 				result, err = ep.Run(c.Context, b)
 			}
+		}
+		if c.Context.Err() != nil {
+			return interrupted(in, line)
 		}
 		if err != nil {
 			report(env.Stderr, fmt.Errorf("%s: %w", in.name, line.Locate(err)))

@@ -101,6 +101,9 @@ func test(c *cli.Context, env *Env) error {
 		if err := t.run(c.Context); err != nil {
 			return err
 		}
+		if err := c.Context.Err(); err != nil {
+			return err // what was cut short failed for that alone
+		}
 		if c.Bool("coverage") {
 			report.Coverage = append(report.Coverage, t.coverage)
 		}
