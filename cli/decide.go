@@ -13,6 +13,7 @@ import (
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/pdp"
+	"github.com/conjunct-project/conjunct/reexam"
 	"github.com/conjunct-project/conjunct/signals"
 )
 
@@ -113,6 +114,9 @@ func decideOn(c *cli.Context, env *Env, name string) error {
 			// A decision under way is short, and is finished when it is interrupted: what
 			// is journalled is what the policy says, and not that somebody had enough.
 			d, err := p.Decide(context.WithoutCancel(ctx), a)
+			if errors.Is(err, reexam.ErrNoKey) {
+				err = usagef("give it with --redaction-key FILE, the same for every command on this state", "%s has arguments that the contract redacts, and there is no key to do it with", a.Tool)
+			}
 			return &answer{Decision: &d}, err
 		}}
 		code, err := run.file(c.Context, env, name)
@@ -155,7 +159,8 @@ type explanation struct {
 
 // all decides every document of an input. In an input of many a malformed one
 // is complained about and the others are still decided. An interrupt ends it
-// between two documents, and says where.
+// between two documents, and so does a journal that cannot be written: nothing
+// more would be permitted.
 func (r *decider) all(ctx context.Context, in *input, complain func(error)) (code int, err error) {
 	some := false
 	docs, many := in.documents()
@@ -174,8 +179,10 @@ func (r *decider) all(ctx context.Context, in *input, complain func(error)) (cod
 			code = worst(code, exitFor(outcome))
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return 0, interrupted(in, line)
+		case errors.Is(err, pdp.ErrUnwritten), errors.Is(err, errUnshown):
+			return 0, stopped(in, line, err)
 		case many:
-			complain(fmt.Errorf("%s: %w", in.name, line.Locate(err)))
+			complain(fmt.Errorf("%s: %w", in.name, located(line, err)))
 			code = worst(code, codeOf(err))
 		default:
 			return 0, fmt.Errorf("%s: %w", in.name, err)
@@ -196,21 +203,60 @@ func interrupted(in *input, at action.Line) error {
 	return fmt.Errorf("%s: %w before line %d: it and what follows were left out", in.name, errInterrupted, at.Number)
 }
 
-// one decides a document; err is why there is none to decode.
+// errUnshown is an answer that was given and could not be printed.
+var errUnshown = errors.New("the answer could not be printed")
+
+// stopped is the error of an input behind whose line nothing is decided, because
+// answers can no longer be journalled or given.
+func stopped(in *input, at action.Line, err error) error {
+	hint := "the next answers would not be seen either"
+	if errors.Is(err, pdp.ErrUnwritten) {
+		hint = "nothing is permitted while the journal cannot be written; ask again when it can"
+	}
+	if at.Number > 0 {
+		hint = fmt.Sprintf("what follows line %d was left out; ", at.Number) + hint
+	}
+	return &stoppedError{fmt.Errorf("%s: %w", in.name, located(at, err)), hint}
+}
+
+// stoppedError is an error that ends the input and no fault of it.
+type stoppedError struct {
+	error
+	hint string
+}
+
+func (e *stoppedError) Unwrap() error { return e.error }
+
+func (e *stoppedError) hinted() string { return e.hint }
+
+// located puts an error at its line.
+func located(line action.Line, err error) error {
+	var bad *action.Error
+	if line.Number == 0 || errors.As(err, &bad) {
+		return line.Locate(err)
+	}
+	return fmt.Errorf("line %d: %w", line.Number, err)
+}
+
+// one decides a document; err is why there is none to decode. An answer is shown
+// also where it comes with an error: it blocks then, and says why.
 func (r *decider) one(ctx context.Context, line action.Line, err error) (engine.Outcome, error) {
 	var a engine.Action
 	if err == nil {
 		a, err = action.Decode(line.Text)
 	}
 	out, err := r.decide(ctx, a, line, err)
-	if err != nil {
+	if out == nil {
 		return engine.Block, err
 	}
 	if r.explain {
 		out.Explain = out.explain()
 	}
 	r.shown++
-	return out.Outcome, r.show(out)
+	if unshown := r.show(out); unshown != nil {
+		return engine.Block, fmt.Errorf("%w: %w", errUnshown, unshown)
+	}
+	return out.Outcome, err
 }
 
 // answerPrinter returns the function that shows an answer in a format.

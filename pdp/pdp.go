@@ -87,6 +87,10 @@ var ErrClosed = errors.New("pdp: closed")
 // ErrLocked is a state directory that another process has open.
 var ErrLocked = journal.ErrLocked
 
+// ErrUnwritten is an entry that could not be written. Nothing more is decided
+// before the directory is opened again.
+var ErrUnwritten = journal.ErrPoisoned
+
 // ErrNoState is a directory that holds no state.
 var ErrNoState = errors.New("pdp: no state here; make one with `conjunct state init DIR --bundle B`")
 
