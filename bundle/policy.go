@@ -299,11 +299,19 @@ func (b *Bundle) OwnGates() []string {
 // FloorRules lists the floors that the source names, with the place of each.
 func (b *Bundle) FloorRules() []rego.Head { return b.program.Heads("floors.floors", "name") }
 
+// mayNot says who may not do what.
+func mayNot(r engine.AuthorityRequest) string {
+	if r.By.Role == "" {
+		return fmt.Sprintf("%s has no role, so may not %s", r.By.Name, r.Op)
+	}
+	return fmt.Sprintf("%s, in the role %q, may not %s", r.By.Name, r.By.Role, r.Op)
+}
+
 // May asks the authority rule. Anything but true is no.
 func (b *Bundle) May(ctx context.Context, r engine.AuthorityRequest) (bool, engine.Reason) {
 	const entry = rego.Authority + ".may"
 	no := engine.Reason{Code: "not_authorised", Rule: b.program.Place(entry),
-		Text:  fmt.Sprintf("%s, in the role %q, may not %s", r.By.Name, r.By.Role, r.Op),
+		Text:  mayNot(r),
 		Facts: []engine.Fact{engine.NewFact("/op", r.Op.String()), engine.NewFact("/by", r.By.Name), engine.NewFact("/role", r.By.Role), engine.NewFact("/qualified", r.By.Qualified)}}
 	if !b.authorityReadsState {
 		r.State = engine.State{}

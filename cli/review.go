@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
@@ -44,8 +45,9 @@ An approval lets the agent propose the call once more and run it:
    conjunct decide --state DIR ACTION.json
 
 Exit code of an answer: 0 it counts, 3 it does not (nobody waits for it, or the
-reviewer may not), 4 it is an approval that does not name a gate which has to be
-named, so the call stays held.`,
+reviewer may not), 4 it is an approval after which the call stays held: it does not
+name a gate that has to be named, or what it is pinned to has moved since the call
+was proposed (the bundle, say).`,
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list what waits, what is suspect, and what somebody has to be told of",
 				Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json"),
@@ -184,7 +186,13 @@ func reviewShow(c *cli.Context, env *Env) error {
 	hash, _ := v.CallHash(trace, call)
 	path := v.Path(trace, hash)
 	p := &painter{w: env.Stdout, color: env.Color}
-	if d, err := fold.Again(c.Context, path, env.Now().Unix()); err == nil {
+	switch d, err := reexam.Again(c.Context, fold.Bundle(), v, path, max(env.Now().Unix(), v.Clock())); {
+	case errors.Is(err, reexam.ErrRedacted):
+		p.printf("%s holds arguments that are redacted, so what the policy says of it is not shown anew: entry %d holds what was decided\n\n",
+			visible(name), lastEntry(path))
+	case err != nil:
+		return err
+	default:
 		p.decision(d)
 		p.printf("\n")
 	}
@@ -209,6 +217,15 @@ func reviewShow(c *cli.Context, env *Env) error {
 		p.printf("  %s\n", visible(strings.TrimPrefix(line, "  ")))
 	}
 	return p.err
+}
+
+// lastEntry is the entry that asked for a review of a call last, or else the one
+// that proposed it first.
+func lastEntry(path engine.Path) uint64 {
+	if path.Request != nil {
+		return path.Request.Seq
+	}
+	return path.First
 }
 
 // findCall splits TRACE/CALL where both parts are known: ids may hold slashes.
@@ -269,10 +286,13 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 			outcome = fmt.Sprintf("%d of %d approvals,", len(path.Request.Votes)+1, path.Request.Required)
 		}
 		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), outcome, visible(e.By.Name), signed, rec.Seq)
-		if o == engine.Approve {
-			return opened(env, path.Request, r.Gates)
+		if o != engine.Approve {
+			return nil
 		}
-		return nil
+		if why, err := voided(c.Context, env, p, trace, hash); why != "" || err != nil {
+			return errors.Join(err, stillHeld(env, why))
+		}
+		return opened(env, path.Request, r.Gates)
 	})
 }
 
@@ -299,6 +319,33 @@ func knownGates(b *bundle.Bundle, tool string, named []string) error {
 		}
 	}
 	return nil
+}
+
+// voided says why an approval that was just given does not stand: the call was
+// asked about before something moved that approvals are pinned to.
+func voided(ctx context.Context, env *Env, p *pdp.PDP, trace, hash string) (string, error) {
+	v := p.Snapshot()
+	path := v.Path(trace, hash)
+	if path.Approval == nil || path.Redacted {
+		return "", nil
+	}
+	d, err := reexam.Again(ctx, p.Bundle(), v, path, max(env.Now().Unix(), v.Clock()))
+	if err != nil {
+		return "", err
+	}
+	var why []string
+	for _, r := range d.Gate(engine.Bounds).Reasons {
+		if strings.HasPrefix(r.Code, "approval_") {
+			why = append(why, r.Text)
+		}
+	}
+	return strings.Join(why, ", "), nil
+}
+
+func stillHeld(env *Env, why string) error {
+	fmt.Fprintf(env.Stderr, "conjunct: the call stays held: %s\n", visible(why))
+	fmt.Fprintln(env.Stderr, "hint: once the agent has proposed the call again approve it again")
+	return exitError(exitHeld)
 }
 
 // opened says what comes after an approval of a request, which named gates. One

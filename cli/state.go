@@ -311,19 +311,24 @@ func withState(c *cli.Context, env *Env, do func(*pdp.PDP) error) error {
 	return errors.Join(do(p), p.Close())
 }
 
-// applied is the error of an event that took no effect.
+// reviewing are the events that only a reviewer may send.
+var reviewing = []engine.Op{engine.OpReview, engine.OpClear, engine.OpConfirm, engine.OpCompensate, engine.OpAcknowledge}
+
+// applied is the error of an event that took no effect: its first reason.
 func applied(rec engine.Record, err error) error {
-	if err == nil && rec.Invalid != "" {
-		blocked := &blockedError{msg: rec.Invalid}
-		for i, r := range rec.Reasons {
-			if blocked.msg = r.Text; r.Code == "not_authorised" && rec.Op == engine.OpReview {
-				blocked.hint = "who may review stands in conjunct/authority/data.yaml of the bundle in force, under reviewers"
-			}
-			if i == 0 {
-				break
-			}
-		}
+	if err != nil || rec.Invalid == "" {
+		return err
+	}
+	blocked := &blockedError{msg: rec.Invalid}
+	if len(rec.Reasons) == 0 {
 		return blocked
 	}
-	return err
+	blocked.msg = rec.Reasons[0].Text
+	switch code := rec.Reasons[0].Code; {
+	case code == "not_authorised" && slices.Contains(reviewing, rec.Op):
+		blocked.hint = "reviewers stand in conjunct/authority/data.yaml of the bundle, each with a role that the contract names; `conjunct state activate` puts a changed bundle in force"
+	case code == "no_current_request":
+		blocked.hint = "`conjunct review list` shows what waits; a call that is not denied asks again when the agent proposes it again"
+	}
+	return blocked
 }

@@ -30,7 +30,11 @@ func (j *judgement) whyVoid(a *Approval) (why []Reason) {
 		void("approval_without_reviewer", fmt.Sprintf("%d of %d reviewers stand behind the approval", n, max(1, j.contract.Required)), NewFact("/approval/reviewers", n))
 	}
 	for _, b := range j.contract.Approval.moved(a.Saw, in.Sees(j.policy.Bundle().Digest)) {
-		void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for other %s than now", b))
+		other := "other"
+		if b == BindBundle {
+			other = "another"
+		}
+		void("approval_void_"+b.String(), fmt.Sprintf("the approval was given for %s %s than now", other, b))
 	}
 	return why
 }

@@ -112,15 +112,22 @@ func Load(ctx context.Context, path string, v Versions) (*Fold, error) {
 	})
 }
 
+// ErrRedacted is a call whose arguments the journal does not hold.
+var ErrRedacted = errors.New("reexam: the call's arguments are redacted, so it is not decided again")
+
 // Again decides a path's action once more on the state as it is, with the facts
-// it was last proposed with, for a reader: nothing is written.
-func (f *Fold) Again(ctx context.Context, path engine.Path, now int64) (*engine.Decision, error) {
+// it was last proposed with, for a reader: nothing is written. One whose arguments
+// are redacted is ErrRedacted: what the journal holds of it is another action.
+func Again(ctx context.Context, b *bundle.Bundle, v engine.View, path engine.Path, now int64) (*engine.Decision, error) {
+	if path.Redacted {
+		return nil, ErrRedacted
+	}
 	a, err := action.Decode(path.Canonical)
 	if err != nil {
 		return nil, err
 	}
 	known, unknown := episode.ReadFacts(path.Facts)
-	rec, _ := engine.Step(ctx, f.bundle, f.Store.Snapshot(), &engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
+	rec, _ := engine.Step(ctx, b, v, &engine.Event{Op: engine.OpAttempt, Time: now, TraceID: a.TraceID, Call: a.CallHash, CallID: a.CallID,
 		Attempt: engine.Attempt{Action: a, Facts: known, FactsUnknown: unknown, FactsHash: path.FactsHash, FactsText: path.Facts}})
 	return rec.Decision, nil
 }
