@@ -75,7 +75,7 @@ const whitespace = " \t\r\n"
 func checkStart(doc []byte, size int) error {
 	switch {
 	case len(doc) > size:
-		return &Error{Msg: fmt.Sprintf("the document has %d bytes, more than %d", len(doc), size), Hint: "put large content elsewhere and name it"}
+		return &Error{Msg: fmt.Sprintf("the document has more than %d bytes", size), Hint: "put large content elsewhere and name it"}
 	case bytes.HasPrefix(doc, []byte("\xef\xbb\xbf")):
 		return errorAt(doc, 0, "", "the document begins with a byte order mark", "save it as UTF-8 without BOM")
 	case bytes.HasPrefix(doc, []byte("\xff\xfe")), bytes.HasPrefix(doc, []byte("\xfe\xff")):

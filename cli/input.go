@@ -31,7 +31,8 @@ func (in *input) Close() error {
 // documents yields the JSON documents of an input: one a line for JSON Lines,
 // which is told by the file's name or by a first line that is a document of its
 // own, and the whole input otherwise, as a line with the number 0. many says
-// which.
+// which. No more is read ahead than the first line, so that whoever writes lines
+// may wait for each answer.
 func (in *input) documents() (docs iter.Seq2[action.Line, error], many bool) {
 	r := bufio.NewReaderSize(in.Reader, action.MaxSize+1)
 	if in.lines(r) {
@@ -47,9 +48,25 @@ func (in *input) lines(r *bufio.Reader) bool {
 	case ".json":
 		return false
 	}
-	head, _ := r.Peek(action.MaxSize)
-	first, rest, more := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
-	return more && json.Valid(first) && len(bytes.TrimSpace(rest)) > 0
+	return json.Valid(firstLine(r))
+}
+
+// firstLine looks at the first line that is not blank, without taking it. A line
+// that nothing ends, and one that is too long, is none.
+func firstLine(r *bufio.Reader) []byte {
+	for {
+		head, err := r.Peek(r.Buffered())
+		text := bytes.TrimLeft(head, " \t\r\n")
+		if line, _, ended := bytes.Cut(text, []byte("\n")); ended {
+			return line
+		}
+		if err == nil {
+			_, err = r.Peek(len(head) + 1) // waits for what comes next
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 // one reads the whole input as one document, and no further than its limit.
