@@ -43,8 +43,12 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 		switch {
 		case e == pythonTests && t.text == "assert":
 			a, end = statement(ts, i)
-		case (called || next.is("{") && e == rubyTests) && opensChain.MatchString(t.text):
+		case (called || next.is("{") && e == rubyTests) && opensChain.MatchString(t.text), e == jsTests && next.is(".") && t.is("expect") && slices.Contains(softly, near(ts, i+2).text):
 			a, end = chain(e, ts, i)
+			if e == jsTests && len(a) == 1 && begins(near(ts, i-1)) && settles.MatchString(a[0].whole) {
+				// Nobody waits for it, so nobody hears of its failure.
+				a[0].strength, a[0].whole = nothing, "unawaited "+a[0].whole
+			}
 		case e == rustTests && next.is("!") && i+2 < len(ts) && rustAssert.MatchString(t.text):
 			a, end = chain(e, ts, i)
 		case called && namesAssertion.MatchString(t.text), next.is(".") && (e == goTests || e == jsTests) && slices.Contains(namesPackage, t.text):
@@ -60,6 +64,17 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 	}
 	return list
 }
+
+// begins reports a token behind which a statement begins.
+func begins(t token) bool {
+	return t.kind == 0 || t.kind == lineToken || t.is(";") || t.is("{") || t.is("}")
+}
+
+// softly are the members of expect that demand like itself, now or in a while.
+var softly = strings.Fields("soft poll element")
+
+// settles are the demands that fail later, where the test waits for them.
+var settles = re(`^expect\S*\.(?:resolves|rejects|toHave(?:URL|Title|Text|Count|Screenshot|Value|Attribute|Class|CSS)|toContainText|toBe(?:Visible|Hidden|Enabled|Disabled|Checked|Attached|Editable|InViewport))(?:\.| )`)
 
 // declares reports a token behind which a name is made and not used.
 func declares(t token) bool {
@@ -77,7 +92,7 @@ var (
 	namesPackage   = strings.Fields("assert require is check chai should")
 	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
 	ofMock         = re(`^assert_(?:called|any_call|has_calls|not_called|awaited|has_awaits|any_await)`)
-	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await"}
+	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await", "soft", "poll"}
 )
 
 // receiver is what stands before the dot at i.
@@ -103,6 +118,10 @@ func statement(ts []token, i int) (list []assertion, end int) {
 	body = split(body, ",")[0]
 	for len(body) >= 2 && body[0].is("(") && group(body, 0) == len(body) {
 		body = body[1 : len(body)-1]
+	}
+	if len(split(body, ",")) > 1 {
+		// A tuple is true, whatever is in it.
+		return []assertion{{subject: plain(body), matcher: "tuple", whole: "tuple " + plain(body)}}, end
 	}
 	for _, part := range split(body, "and") {
 		list = append(list, condition(part))
@@ -305,13 +324,41 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 		args = args[1:] // t
 	}
 	if len(names) == 1 && raising.MatchString(a.matcher) && len(args) > 0 {
-		a.expected = plain(args[0])
-		if len(args) > 1 {
-			a.subject = plain(args[1])
-		}
-		return a
+		return a.error(args)
 	}
+	args = withoutMessage(e, matcher[len(matcher)-1], args)
+	a.args = len(args)
 	return a.of(args)
+}
+
+// error reads the demand that something fails: with which error, and what more is
+// said of it by name.
+func (a assertion) error(args [][]token) assertion {
+	a.expected = plain(args[0])
+	for _, arg := range args[1:] {
+		switch {
+		case len(arg) > 1 && arg[1].is("="):
+			a.expected += ", " + plain(arg)
+		case a.subject == "":
+			a.subject = plain(arg)
+		}
+	}
+	return a
+}
+
+// withoutMessage is the arguments of a demand without what is told when it fails.
+func withoutMessage(e ecosystem, matcher string, args [][]token) [][]token {
+	demanded := 0
+	switch {
+	case boolean.MatchString(matcher):
+		demanded = 1
+	case equation.MatchString(matcher):
+		demanded = 2
+	}
+	if demanded == 0 || len(args) <= demanded || e != rustTests && (len(args[demanded]) == 0 || args[demanded][0].kind != stringToken) {
+		return args
+	}
+	return args[:demanded]
 }
 
 // of tells the subject from what is expected: the subject is what is no literal.
@@ -348,6 +395,10 @@ func (a assertion) of(args [][]token) assertion {
 
 var (
 	raising = re(`(?i)raise|throw|warns`)
+	// equation is a matcher that takes what there is and what is expected, with more
+	// behind it only to be told.
+	equation = re(`(?i)^(?:debug_)?(?:assert_?)?(?:not_?)?(?:(?:strict|deep|same|deepstrict)_?)?(?:eq|ne|equals?|same|matches)$`)
+
 	boolean = re(`(?i)^(?:assert_?(?:true)?|debug_assert|true|ok|require|check|is)$`)
 
 	weakest = re(`(?i)^(?:assert_called|assert_awaited|toBeDefined|toBeTruthy|toBeFalsy|be_truthy|be_falsey|truthy|be_present|exists?|ok|anything|assert|called|toHaveBeenCalled|toBeInstanceOf|toBeTypeOf|instanceOf|assertCalled|verify|assert_?(?:is_?)?instance\w*|any|be_a|be_an|be_kind_of|isNotNull|isPresent)$`)
@@ -564,7 +615,7 @@ func judgeSame(a, b assertion) []change {
 var (
 	atMost    = re(`(?i)less|atMost`)
 	atLeast   = re(`(?i)greater|atLeast`)
-	broad     = re(`^(?:Exception|BaseException|Throwable|Error|StandardError|RuntimeException|error|\w+ \. anything.*|any|object)$`)
+	broad     = re(`^(?:java \. lang \. )?(?:Exception|BaseException|Throwable|Error|StandardError|RuntimeException|error|\w+ \. anything.*|any|object)(?: \. class| :: class)?(?:, .*)?$`)
 	numeral   = re(`\d+(?:\.\d+)?(?:e-?\d+)?`)
 	precision = re(`(?i)close|digits|places|almost`)
 	tolerance = re(`(?i)approx|delta|tolerance|rtol|atol|rel|abs|within|epsilon`)

@@ -47,12 +47,16 @@ var extensions = map[string]ecosystem{
 var nearTests = re(`(?:^|/)(?:conftest\.py|spec_helper\.rb|rails_helper\.rb|test_helper\.rb|(?:jest|vitest)\.setup\.[jt]s|setupTests\.[jt]s|src/test/.*\.(?:java|kt|groovy|scala))$`)
 
 var (
-	pipelines  = re(`(?i)(?:^|/)(?:\.github/(?:workflows|actions)/.*\.ya?ml|\.gitlab-ci(?:\.[^/]*)?\.ya?ml|\.gitlab/.*\.ya?ml|Jenkinsfile[^/]*|\.circleci/.*\.ya?ml|azure-pipelines[^/]*\.ya?ml|\.azure-pipelines/.*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.woodpecker[^/]*(?:/.*)?\.ya?ml|\.buildkite/.*|appveyor\.ya?ml|\.cirrus\.ya?ml|cloudbuild\.ya?ml|Makefile|GNUmakefile|justfile|Taskfile\.ya?ml|Rakefile|\.pre-commit-config\.yaml|\.husky/[^/]+|lefthook\.ya?ml)$`)
-	settings   = re(`(?i)(?:^|/)(?:package\.json|jest\.config\.[^/]+|vite(?:st)?\.config\.[^/]+|vitest\.workspace\.[^/]+|karma\.conf\.[^/]+|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|playwright\.config\.[^/]+|cypress\.config\.[^/]+|pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|\.coveralls\.ya?ml|\.simplecov|\.rspec|pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties|Cargo\.toml|tarpaulin\.toml|stryker\.conf[^/]*|sonar-project\.properties|\.testcoverage\.ya?ml)$`)
-	goUnseen   = re(`(?:^|/)(?:testdata|vendor|_[^/]*|\.[^/]+)/`)
-	goOS       = re(`_(?:linux|darwin|windows|freebsd|netbsd|openbsd|plan9|solaris|aix|js|wasip1|android|ios|illumos|dragonfly|amd64|arm64|arm|386|ppc64le|ppc64|riscv64|s390x|mips\w*|wasm|loong64)(?:_[a-z0-9]+)?_test\.go$`)
-	jsUnseen   = re(`(?:^|/)node_modules/`)
-	testFolder = re(`(?i)(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)(?:/|$)`)
+	pipelines = re(`(?i)(?:^|/)(?:\.github/(?:workflows|actions)/.*\.ya?ml|\.gitlab-ci(?:\.[^/]*)?\.ya?ml|\.gitlab/.*\.ya?ml|Jenkinsfile[^/]*|\.circleci/.*\.ya?ml|azure-pipelines[^/]*\.ya?ml|\.azure-pipelines/.*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.woodpecker[^/]*(?:/.*)?\.ya?ml|\.buildkite/.*|appveyor\.ya?ml|\.cirrus\.ya?ml|cloudbuild\.ya?ml|Makefile|GNUmakefile|justfile|Taskfile\.ya?ml|Rakefile|\.pre-commit-config\.yaml|\.husky/[^/]+|lefthook\.ya?ml)$`)
+	settings  = re(`(?i)(?:^|/)(?:package\.json|jest\.config\.[^/]+|vite(?:st)?\.config\.[^/]+|vitest\.workspace\.[^/]+|karma\.conf\.[^/]+|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|playwright\.config\.[^/]+|cypress\.config\.[^/]+|pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|\.coveralls\.ya?ml|\.simplecov|\.rspec|pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties|Cargo\.toml|tarpaulin\.toml|stryker\.conf[^/]*|sonar-project\.properties|\.testcoverage\.ya?ml)$`)
+	// snapshotFile is what a runner wrote down that tests expect, and writes anew
+	// where it is gone.
+	snapshotFile = re(`(?:^|/)(?:[^/]+\.(?:snap|ambr|approved\.\w+)|__snapshots__/.+|__image_snapshots__/.+)$`)
+	goUnseen     = re(`(?:^|/)(?:testdata|vendor|_[^/]*|\.[^/]+)/`)
+	goOS         = re(`_(?:linux|darwin|windows|freebsd|netbsd|openbsd|plan9|solaris|aix|js|wasip1|android|ios|illumos|dragonfly|amd64|arm64|arm|386|ppc64le|ppc64|riscv64|s390x|mips\w*|wasm|loong64)(?:_[a-z0-9]+)?_test\.go$`)
+	javaMain     = re(`(?:^|/)src/main/`)
+	jsUnseen     = re(`(?:^|/)node_modules/`)
+	testFolder   = re(`(?i)(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)(?:/|$)`)
 )
 
 // test is the ecosystem of a file that holds tests, by its name.
@@ -77,7 +81,7 @@ func (c collection) collected(file string) bool {
 		return false
 	case said:
 		return matchesFile(c.collect, file)
-	case !known, e == goTests && goUnseen.MatchString(file), e == jsTests && jsUnseen.MatchString(file):
+	case !known, e == javaTests && javaMain.MatchString(file), e == goTests && goUnseen.MatchString(file), e == jsTests && jsUnseen.MatchString(file):
 		return false
 	}
 	return usual[e].MatchString(file)

@@ -57,6 +57,7 @@ const (
 	rustTests   ecosystem = "rust"
 	ciFiles     ecosystem = "ci"
 	configFiles ecosystem = "config"
+	snapshots   ecosystem = "snapshot" // what tests expect, in files of their runner's
 )
 
 var languages = map[ecosystem]language{

@@ -16,6 +16,7 @@ type marker struct {
 func markers(e ecosystem, ts []token) (list []marker) {
 	ts = slices.DeleteFunc(slices.Clone(ts), func(t token) bool { return t.kind == lineToken && e != rubyTests })
 	list = append(list, never(ts)...)
+	list = append(list, endings(ts)...)
 	switch e {
 	case goTests:
 		return append(list, goMarkers(ts)...)
@@ -63,6 +64,31 @@ func never(ts []token) (list []marker) {
 	return list
 }
 
+// endings finds calls that end the whole run, or the test, as if all had passed.
+func endings(ts []token) (list []marker) {
+	for i, t := range ts {
+		if t.kind != wordToken || !slices.Contains(endsRun, t.text) || !near(ts, i+1).is("(") {
+			continue
+		}
+		of := near(ts, i-2)
+		if joined := near(ts, i-1); !joined.is(".") && !joined.is("::") {
+			continue
+		}
+		switch status := near(ts, i+2); {
+		case of.is("runtime") && t.is("Goexit"), of.is("pytest") && t.is("exit"):
+			list = append(list, skip(of.text+"."+t.text))
+		case slices.Contains(ofProgram, of.text) && (status.is("0") || status.is(")")):
+			list = append(list, skip(of.text+"."+t.text+"(0)"))
+		}
+	}
+	return list
+}
+
+var (
+	endsRun   = strings.Fields("Exit exit _exit Goexit halt")
+	ofProgram = strings.Fields("os sys process System Runtime")
+)
+
 var (
 	goSkip     = strings.Fields("Skip Skipf SkipNow")
 	goPlatform = re(`^(?:// ?\+build|//go:build)\s+(?:(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|arm|386|cgo|race|go1\.\d+)|[!&|() ,\t])+$`)
@@ -80,17 +106,54 @@ func goMarkers(ts []token) (list []marker) {
 			list = append(list, marker{t.text, buildTag, likely})
 		case t.kind == directiveToken:
 			list = append(list, marker{t.text, buildTag, sure})
-		case (before.is(".") || calls && !before.is("func")) && slices.Contains(goSkip, t.text):
+		case (before.is(".") || calls && !before.is("func")) && slices.Contains(goSkip, t.text) && !valued(ts, i):
 			list = append(list, skip("Skip"))
 		case t.text == "Short" && before.is(".") && near(ts, i-2).is("testing"):
 			list = append(list, skip("testing.Short"))
-		case t.text == "Exit" && near(ts, i-2).is("os") && near(ts, i+2).is("0"):
-			list = append(list, skip("os.Exit(0)"))
 		case calls && ginkgo.MatchString(t.text):
 			list = append(list, skip(t.text))
 		}
 	}
 	return list
+}
+
+// valued reports whether the call of the name at i stands where a value is needed,
+// or its value is used further: what skips a test has none.
+func valued(ts []token, i int) bool {
+	if !near(ts, i+1).is("(") {
+		return false
+	}
+	start := i
+	for start > 1 && ts[start-1].is(".") {
+		if start -= 2; ts[start].is(")") || ts[start].is("]") {
+			start = opening(ts, start)
+			if start > 0 && ts[start-1].kind == wordToken {
+				start--
+			}
+		}
+	}
+	return slices.Contains(valueBefore, near(ts, start-1).text) || slices.Contains(valueBehind, near(ts, group(ts, i+1)).text)
+}
+
+var (
+	valueBefore = strings.Fields("= := += ( , [ return == != < > <= >= + - * / && || ! range case")
+	valueBehind = strings.Fields(". == != < > <= >= + - * / && || , [")
+)
+
+// opening is the index of the bracket that the one at i closes.
+func opening(ts []token, i int) int {
+	for depth := 0; i >= 0; i-- {
+		switch {
+		case ts[i].kind == stringToken:
+		case ts[i].is(")") || ts[i].is("]") || ts[i].is("}"):
+			depth++
+		case ts[i].is("(") || ts[i].is("[") || ts[i].is("{"):
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 var (
@@ -106,6 +169,9 @@ func pythonMarkers(ts []token) (list []marker) {
 		if t.kind == stringToken && slices.Contains(pytestMark, strings.Trim(t.text, `"'`)) && slices.ContainsFunc(ts[max(0, i-8):i], func(t token) bool { return t.is("getattr") }) {
 			list = append(list, skip("mark."+strings.Trim(t.text, `"'`)))
 		}
+		if m, ok := collectionHook(ts, i); ok {
+			list = append(list, m)
+		}
 		if t.kind != wordToken || near(ts, i-1).is("def") || near(ts, i-1).is("import") || near(ts, i-1).is(",") && near(ts, i+1).is(",") {
 			continue
 		}
@@ -115,15 +181,105 @@ func pythonMarkers(ts []token) (list []marker) {
 			list = append(list, skip(near(ts, i-2).text+"."+t.text))
 		case (before.is("@") || before.is(".") || before.is("raise") || before.is("=") || after.is("(")) && slices.Contains(unitSkip, t.text):
 			list = append(list, skip(t.text))
-		case t.text == "__test__" && near(ts, i+2).is("False"), t.text == "collect_ignore", t.text == "collect_ignore_glob", t.text == "pytest_ignore_collect", t.text == "pytest_collection_modifyitems":
+		case t.text == "__test__" && near(ts, i+2).is("False"), t.text == "collect_ignore", t.text == "collect_ignore_glob":
 			list = append(list, skip(t.text))
 		case t.text == "del" && strings.HasPrefix(after.text, "test"):
 			list = append(list, skip("del"))
 		case t.text == "except" || t.text == "suppress":
-			list = append(list, marker{t.text, assertionWeakened, likely})
+			list = append(list, marker{t.text, assertionWeakened, swallows(pythonTests, ts, i)})
 		}
 	}
 	return list
+}
+
+// collectionHook reads a hook by which pytest asks which tests to run and what came
+// of them: one that takes tests out, or says what their outcome is, is certain.
+func collectionHook(ts []token, i int) (marker, bool) {
+	t, after := ts[i], near(ts, i+1)
+	switch {
+	case t.kind != wordToken:
+	case near(ts, i-1).is("def") && (t.is("pytest_ignore_collect") || t.is("pytest_runtest_protocol")):
+		return skip(t.text), true
+	case near(ts, i-1).is("def") && hookOfTests.MatchString(t.text):
+		return marker{t.text, skipMarker, likely}, true
+	case t.is("items") && (after.is("[") && near(ts, i+2).is(":") && near(ts, i+3).is("]") && near(ts, i+4).is("=") || after.is(".") && (near(ts, i+2).is("clear") || near(ts, i+2).is("remove") || near(ts, i+2).is("pop"))),
+		t.is("items") && near(ts, i-1).is("del"),
+		(t.is("outcome") || t.is("exitstatus")) && near(ts, i-1).is(".") && after.is("="):
+		return skip(t.text), true
+	}
+	return marker{}, false
+}
+
+var hookOfTests = re(`^pytest_(?:collection_modifyitems|deselected|pycollect_\w+|collect_file|generate_tests|runtest_\w+|report_teststatus|exception_interact|sessionfinish|pyfunc_call)$`)
+
+// swallows says how sure it is that the handler at i takes the failure of an
+// assertion: where one stands in what it guards, and it does nothing but take any.
+func swallows(e ecosystem, ts []token, i int) certainty {
+	var guarded, handled []token
+	whole := false
+	switch {
+	case e == pythonTests && ts[i].is("suppress"):
+		end := group(ts, i+1)
+		whole = near(ts, i+1).is("(") && slices.ContainsFunc(ts[i+1:end], func(t token) bool { return slices.Contains(anyFailure, t.text) })
+		guarded = block(ts, i)
+	case e == pythonTests:
+		to := i
+		for to < len(ts) && !ts[to].is(":") {
+			to++
+		}
+		whole = to == i+1 || slices.ContainsFunc(ts[i:to], func(t token) bool { return slices.Contains(anyFailure, t.text) })
+		if next := near(ts, to+1); !next.is("pass") && !next.is("...") && !next.is("return") && !next.is("continue") {
+			handled = ts[i:to]
+		}
+		for from := i; from > 0 && guarded == nil; from-- {
+			if ts[from].is("try") && ts[from].indent == ts[i].indent {
+				guarded = ts[from:i]
+			}
+		}
+	default:
+		if i == 0 || !ts[i-1].is("}") {
+			return likely
+		}
+		guarded = ts[opening(ts, i-1):i]
+		at := i + 1
+		whole = e == jsTests
+		if near(ts, at).is("(") {
+			end := group(ts, at)
+			whole = whole || slices.ContainsFunc(ts[at:end], func(t token) bool { return slices.Contains(anyFailure, t.text) })
+			at = end
+		}
+		handled = []token{{}}
+		if near(ts, at).is("{") {
+			handled = inside(ts[at:group(ts, at)])
+		}
+	}
+	if whole && len(handled) == 0 && slices.ContainsFunc(guarded, demands) {
+		return sure
+	}
+	return likely
+}
+
+// block is what is indented below the line of the token at i, which ends with a
+// colon.
+func block(ts []token, i int) []token {
+	start := i
+	for start < len(ts) && !ts[start].is(":") {
+		start++
+	}
+	start = min(start+1, len(ts))
+	end := start
+	for end < len(ts) && ts[end].indent > ts[i].indent {
+		end++
+	}
+	return ts[start:end]
+}
+
+// anyFailure are the errors that a failed assertion is one of.
+var anyFailure = strings.Fields("AssertionError AssertionFailedError Exception BaseException Throwable Error")
+
+// demands reports a word that begins an assertion.
+func demands(t token) bool {
+	return t.kind == wordToken && (opensChain.MatchString(t.text) || namesAssertion.MatchString(t.text))
 }
 
 var javaSkip = re(`^(?:Disabled\w*|Ignore|Ignored|EnabledIf\w*|EnabledOn\w*|EnabledFor\w*)$`)
@@ -148,7 +304,7 @@ func javaMarkers(ts []token) (list []marker) {
 		case t.text == "enabled" && after.is("=") && near(ts, i+2).is("false"):
 			list = append(list, skip("enabled=false"))
 		case t.text == "catch":
-			list = append(list, marker{"catch", assertionWeakened, likely})
+			list = append(list, marker{"catch", assertionWeakened, swallows(javaTests, ts, i)})
 		}
 	}
 	return list
@@ -173,7 +329,7 @@ func jsMarkers(ts []token) (list []marker) {
 		case (name == "skip" || name == "todo") && after.is(":") && !near(ts, i+2).is("false") && (before.is("{") || before.is(",")):
 			list = append(list, skip("{"+name+"}"))
 		case name == "catch":
-			list = append(list, marker{"catch", assertionWeakened, likely})
+			list = append(list, marker{"catch", assertionWeakened, swallows(jsTests, ts, i)})
 		}
 	}
 	return list
@@ -258,8 +414,6 @@ func rustMarkers(ts []token) (list []marker) {
 		case attribute[0].is("cfg") && plain(attribute) == "cfg ( test )":
 		case attribute[0].is("cfg"), attribute[0].is("cfg_attr"):
 			list = append(list, marker{"#[" + attribute[0].text + "]", buildTag, sure})
-		case attribute[0].is("should_panic"):
-			list = append(list, marker{"#[should_panic]", assertionWeakened, sure})
 		}
 	}
 	return list

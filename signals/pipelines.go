@@ -30,7 +30,8 @@ var signs = []sign{
 	{"exit codes", ciCannotFail, re(`(?i)\bexit_codes['"]?\s*:`), true},
 	{"catch error", ciCannotFail, re(`\bcatchError\b|\bwarnError\b|catch\s*\(`), true},
 	{"no tests pass", ciCannotFail, re(`(?i)--?pass-?With-?No-?Tests|passWithNoTests['"]?\s*:\s*true|--suppress-no-test-exit-code|--exit-zero\b|--no-fail\b|--force-success|--no-error-on-unmatched-pattern`), true},
-	{"not run", ciCannotFail, re(`-DskipTests|-Dmaven\.test\.skip|skipTests|skipITs|maven\.test\.skip|-x\s+test\b|--no-run\b|--collect-only\b|--list-?tests\b|--dry-run\b|-run\s+['"]?\^?\$`), true},
+	{"not run", ciCannotFail, re(`-DskipTests|-Dmaven\.test\.skip|skipTests|skipITs|maven\.test\.skip|-x\s+test\b|--no-run\b|--co(?:llect-only\b|[\s'"]|$)|--list-?tests\b|--dry-run\b|-run\s+['"]?\^?\$`), true},
+	{"takes what comes", ciCannotFail, re(`\b(?:npm|pnpm|yarn|bun|npx|jest|vitest|playwright|react-scripts)\b.*\s(?:-u|--update(?:-?[sS]napshots?)?)(?:[\s'"]|$)|--snapshot-update\b|--update-?[sS]napshots?\b|\b(?:UPDATE_SNAPSHOTS?|SNAPSHOT_UPDATE|UPDATE_GOLDENS?)=[1-9ty]|\bINSTA_UPDATE=(?:always|1)|--force-update-snapshots\b`), true},
 	{"deselected", ciCannotFail, re(`--ignore(?:-glob)?[ =]|--deselect\b|(?:-k|-m)\s+['"]?not\b|-skip[ =]|--skip\b|--exclude\b|testPathIgnorePatterns|modulePathIgnorePatterns|--testPathIgnorePatterns|norecursedirs|collect_ignore|exclude_?[tT]ests?|--filter-out|--test-?name-?pattern|--grep\b.*--invert`), true},
 	{"short", ciCannotFail, re(`go test\b.*\s-(?:test\.)?short\b`), true},
 	{"condition", ciCondition, re(`^\s*(?:-\s+)?['"]?(?:if|when|only|except|unless|condition|rules|branches|branches-ignore|paths|paths-ignore)['"]?\s*:`), true},
@@ -91,6 +92,9 @@ func comparePipelines(e ecosystem, file, before, after string) (changes []change
 	if path.Base(file) == "Makefile" && matching(recipeMinus, now) > matching(recipeMinus, was) {
 		changes = append(changes, change{what: ciCannotFail, marker: "-", certainty: sure})
 	}
+	if e == configFiles {
+		changes = append(changes, compareCollected(file, was, now, added)...)
+	}
 	switch {
 	case runningTests(now) < runningTests(was):
 		changes = append(changes, change{what: ciStepRemoved, certainty: sure})
@@ -104,6 +108,60 @@ func comparePipelines(e ecosystem, file, before, after string) (changes []change
 		changes = append(changes, change{what: ciCondition, marker: "needs", certainty: likely})
 	}
 	return append(changes, compareThresholds(file, was, now)...)
+}
+
+var (
+	// collects are the lines by which a runner is told where tests are.
+	collectsFrom = re(`(?i)\b(?:testpaths|test_?[mM]atch|testRegex|python_(?:files|classes|functions)|testDir|specPattern|roots)\b['"]?\s*[:=]`)
+	// leavesOut names tests to a runner as what it does not run.
+	leavesOut  = re(`(?i)\b(?:exclude|testIgnore|excludeSpecPattern|ignore)['"]?\s*[:=(]?\s*\[?[^\]]*(?:test|spec)`)
+	inGradle   = re(`\b(?:enabled\s*=\s*false|isEnabled\s*=\s*false|onlyIf\s*\{\s*false|exclude\w*\s*[("'].*(?:Test|Spec))`)
+	quotedWord = re(`[\w./*@{}$-]+`)
+)
+
+// compareCollected says whether a configuration has its runner look for fewer
+// tests: in a part of where it looked, or not where it is told not to look.
+func compareCollected(file string, was, now, added []string) (changes []change) {
+	before, after := matchingLines(collectsFrom, linesAdded(now, was)), matchingLines(collectsFrom, added)
+	if len(before) > 0 && len(after) > 0 {
+		c := likely
+		if within(after, before) {
+			c = sure
+		}
+		changes = append(changes, change{what: ciStepRemoved, marker: "collected", certainty: c})
+	}
+	if path.Base(file) != "package.json" && matching(leavesOut, now) > matching(leavesOut, was) {
+		changes = append(changes, change{what: ciStepRemoved, marker: "left out", certainty: likely})
+	}
+	if strings.Contains(path.Base(file), ".gradle") && matching(inGradle, now) > matching(inGradle, was) {
+		changes = append(changes, change{what: ciCannotFail, marker: "disabled", certainty: sure})
+	}
+	return changes
+}
+
+// within reports whether every place that lines name is one that others name, or
+// lies in one.
+func within(lines, others []string) bool {
+	places := func(lines []string) []string {
+		_, values, _ := strings.Cut(strings.Join(lines, " "), "=")
+		return quotedWord.FindAllString(values, -1)
+	}
+	old := places(others)
+	for _, p := range places(lines) {
+		if !slices.ContainsFunc(old, func(o string) bool { return p == o || strings.HasPrefix(p, strings.TrimSuffix(o, "/")+"/") }) {
+			return false
+		}
+	}
+	return true
+}
+
+func matchingLines(p pattern, lines []string) (list []string) {
+	for _, l := range lines {
+		if p.MatchString(l) {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 func matching(p pattern, lines []string) (n int) {

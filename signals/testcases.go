@@ -11,7 +11,8 @@ type function struct {
 	name      string
 	collected bool
 	body      []token
-	async     bool // a Python runner of its own runs it, or nothing does
+	async     bool   // a Python runner of its own runs it, or nothing does
+	fails     string // the failure that it passes by, where it has to fail
 }
 
 // functions lists the functions in a file, tests first of all.
@@ -103,6 +104,7 @@ func allPython(ts []token) (fs []function) {
 	type class struct {
 		indent    int32
 		collected bool
+		async     bool
 		name      string
 	}
 	var within []class
@@ -117,13 +119,18 @@ func allPython(ts []token) (fs []function) {
 		name := ts[i+1].text
 		if t.is("class") {
 			bases := i+2 < len(ts) && ts[i+2].is("(")
-			within = append(within, class{t.indent, strings.HasPrefix(name, "Test") || bases && strings.Contains(plain(ts[i+2:group(ts, i+2)]), "Test"), name + "."})
+			of := ""
+			if bases {
+				of = plain(ts[i+2 : group(ts, i+2)])
+			}
+			within = append(within, class{t.indent, strings.HasPrefix(name, "Test") || strings.Contains(of, "Test"), strings.Contains(of, "Async"), name + "."})
 			continue
 		}
-		f := function{name: name, collected: strings.HasPrefix(name, "test") && !fixture(ts[:i]), body: indented(ts, i), async: i > 0 && ts[i-1].is("async")}
+		f := function{name: name, collected: strings.HasPrefix(name, "test") && !fixture(ts[:i]), body: indented(ts, i), async: i > 0 && ts[i-1].is("async") && !runsAsync(ts, i-1)}
 		if n := len(within); n > 0 {
 			f.collected = f.collected && within[n-1].collected
 			f.name = within[n-1].name + name
+			f.async = f.async && !within[n-1].async
 		}
 		fs = append(fs, f)
 	}
@@ -131,9 +138,26 @@ func allPython(ts []token) (fs []function) {
 }
 
 // fixture reports whether the decorators that end a text make a fixture.
-func fixture(ts []token) bool {
+func fixture(ts []token) bool { return decorated(ts, "fixture") }
+
+// runsAsync reports whether a mark of the test whose definition begins at i, or of
+// its whole file, names what runs it.
+func runsAsync(ts []token, i int) bool {
+	if decorated(ts[:i], runners...) {
+		return true
+	}
+	at := slices.IndexFunc(ts, func(t token) bool { return t.is("pytestmark") })
+	return at >= 0 && slices.ContainsFunc(ts[at:min(at+12, len(ts))], func(t token) bool { return slices.Contains(runners, t.text) })
+}
+
+// runners are marks by which plugins of pytest run coroutines.
+var runners = strings.Fields("asyncio anyio trio gen_test asyncio_cooperative tornado")
+
+// decorated reports whether one of the decorators that end a text has one of the
+// names.
+func decorated(ts []token, names ...string) bool {
 	for i := len(ts) - 1; i > 0 && len(ts)-i < 24 && !ts[i].is("def") && !ts[i].is("class"); i-- {
-		if ts[i].is("fixture") && (ts[i-1].is(".") || ts[i-1].is("@")) {
+		if slices.Contains(names, ts[i].text) && (ts[i-1].is(".") || ts[i-1].is("@")) {
 			at := i
 			for at > 0 && ts[at].kind != lineToken && !ts[at].is("@") {
 				at--
@@ -169,22 +193,28 @@ func indented(ts []token, i int) []token {
 var javaTest = strings.Fields("Test ParameterizedTest RepeatedTest TestFactory TestTemplate Property Fact Theory")
 
 func javaFunctions(ts []token) (fs []function) {
-	annotated := false
+	annotated, fails := false, ""
 	for i := 0; i+2 < len(ts); i++ {
 		switch {
 		case ts[i].is("@") && ts[i+1].kind == wordToken:
 			annotated = annotated || slices.Contains(javaTest, ts[i+1].text)
 			i++
 			if i+1 < len(ts) && ts[i+1].is("(") {
-				i = group(ts, i+1) - 1
+				end := group(ts, i+1)
+				for _, arg := range split(inside(ts[i+1:end]), ",") {
+					if len(arg) > 2 && (arg[0].is("expected") || arg[0].is("expectedExceptions")) {
+						fails = plain(arg[2:])
+					}
+				}
+				i = end - 1
 			}
 		case (ts[i].kind == wordToken || ts[i].kind == stringToken) && ts[i+1].is("(") && i > 0 && (ts[i-1].kind == wordToken || ts[i-1].is(">") || ts[i-1].is("]")) && !slices.Contains([]string{"new", "return", "else", "throw"}, ts[i-1].text):
 			body := braces(ts, i+1)
 			if body == nil && !annotated {
 				continue
 			}
-			fs = append(fs, function{name: ts[i].text, collected: annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body: body})
-			annotated = false
+			fs = append(fs, function{name: ts[i].text, collected: annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body: body, fails: fails})
+			annotated, fails = false, ""
 		}
 	}
 	return fs
@@ -207,7 +237,7 @@ func jsFunctions(ts []token) (fs []function) {
 				at = group(ts, at)
 			}
 			if at+1 < len(ts) && ts[at].is("(") && ts[at+1].kind == stringToken {
-				fs = append(fs, function{name: ts[at+1].text, collected: true, body: inside(ts[at:group(ts, at)])})
+				fs = append(fs, function{name: ts[at+1].text, collected: true, body: callback(ts[at:group(ts, at)])})
 			}
 		case ts[i].is("function") && ts[i+1].kind == wordToken:
 			fs = append(fs, function{name: ts[i+1].text, collected: false, body: braces(ts, i+2)})
@@ -222,6 +252,18 @@ func jsFunctions(ts []token) (fs []function) {
 		}
 	}
 	return fs
+}
+
+// callback is the body of the function in the arguments of a call, with the ends of
+// its lines: a return that stands alone ends with one. Where there is none it is
+// all that is in them.
+func callback(args []token) []token {
+	for i := 1; i < len(args); i++ {
+		if args[i].is("{") && (args[i-1].is("=>") || args[i-1].is(")")) {
+			return args[i+1 : max(i+1, group(args, i)-1)]
+		}
+	}
+	return inside(args)
 }
 
 var rubyTest = strings.Fields("it specify example scenario test xit xspecify xexample xscenario fit its")
@@ -253,7 +295,7 @@ func rubyFunctions(ts []token) (fs []function) {
 }
 
 func rustFunctions(ts []token) (fs []function) {
-	annotated := false
+	annotated, fails := false, ""
 	for i := 0; i+1 < len(ts); i++ {
 		switch {
 		case ts[i].is("#") && ts[i+1].is("["):
@@ -261,12 +303,15 @@ func rustFunctions(ts []token) (fs []function) {
 			attribute := inside(ts[i+1 : end])
 			if len(attribute) > 0 {
 				last := split(attribute, "(")[0]
+				if attribute[0].is("should_panic") {
+					fails = strings.TrimSpace("any " + plain(attribute[1:]))
+				}
 				annotated = annotated || strings.HasSuffix(plain(last), "test") || attribute[0].is("test_case") || attribute[0].is("rstest") || attribute[0].is("quickcheck")
 			}
 			i = end - 1
 		case ts[i].is("fn") && ts[i+1].kind == wordToken:
-			fs = append(fs, function{name: ts[i+1].text, collected: annotated, body: braces(ts, i+2)})
-			annotated = false
+			fs = append(fs, function{name: ts[i+1].text, collected: annotated, body: braces(ts, i+2), fails: fails})
+			annotated, fails = false, ""
 		}
 	}
 	return fs
@@ -302,7 +347,7 @@ func compareCases(e ecosystem, before, after []token) (changes []change, lost []
 		return changes, nil
 	}
 	helpers := addedHelpers(was, now)
-	left := assertions(e, after)
+	left := called(e, after, helpers)
 	for _, f := range oldTests {
 		demands := assertions(e, f.body)
 		gone, _ := difference(demands, left)
@@ -325,6 +370,23 @@ func compareCases(e ecosystem, before, after []token) (changes []change, lost []
 	return changes, lost
 }
 
+// called lists the demands of a file without those of helpers that nothing names.
+func called(e ecosystem, ts []token, helpers []function) []assertion {
+	left := assertions(e, ts)
+	for _, h := range helpers {
+		uses := 0
+		for _, t := range ts {
+			if t.kind == wordToken && t.text == h.name {
+				uses++
+			}
+		}
+		if uses <= 1 {
+			left, _ = difference(left, assertions(e, h.body))
+		}
+	}
+	return left
+}
+
 // addedHelpers is the functions that are no tests and were not there before.
 func addedHelpers(was, now []function) []function {
 	return slices.DeleteFunc(slices.Clone(now), func(g function) bool {
@@ -338,12 +400,15 @@ func emptied(e ecosystem, was, now function) []change {
 	if len(doing(was.body)) == 0 {
 		return nil
 	}
+	if easier(was.fails, now.fails) {
+		return []change{{what: assertionWeakened, name: now.name, marker: "fails", certainty: sure}}
+	}
 	body := doing(now.body)
 	if len(body) == 0 {
 		return []change{{what: contentEmptied, name: now.name, certainty: sure}}
 	}
 	switch {
-	case leaves(e, body) && !leaves(e, doing(was.body)):
+	case leaves(e, now.body) && !leaves(e, was.body):
 		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: sure}}
 	case returns(now.body) > returns(was.body):
 		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: likely}}
@@ -372,17 +437,27 @@ func doing(body []token) []token {
 	return ts
 }
 
+// easier reports whether a test passes by a failure that it did not pass by.
+func easier(was, now string) bool {
+	if was == "" || now == "" {
+		return now != ""
+	}
+	return now != was && (now == "any" || broad.MatchString(now))
+}
+
 // leaves reports whether the first statement leaves the test.
 func leaves(e ecosystem, body []token) bool {
-	if e == jsTests {
-		// The body of a call is its name and a function.
-		at := slices.IndexFunc(body, func(t token) bool { return t.is("{") })
-		if at < 0 {
-			return false
-		}
-		body = body[at+1:]
+	for len(body) > 0 && body[0].kind == lineToken {
+		body = body[1:]
 	}
-	return len(body) > 0 && body[0].is("return") && (len(body) == 1 || e != rustTests && e != jsTests && e != javaTests || body[1].is(";") || body[1].is("}"))
+	if e != jsTests {
+		body = doing(body)
+	}
+	if len(body) == 0 || !body[0].is("return") {
+		return false
+	}
+	next := near(body, 1)
+	return len(body) == 1 || e != rustTests && e != jsTests && e != javaTests || next.is(";") || next.is("}") || next.kind == lineToken
 }
 
 // rows lists the rows of tables that tests run over.

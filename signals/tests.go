@@ -167,6 +167,8 @@ func (r *review) kindOf(below string) (ecosystem, bool) {
 		return ciFiles, true
 	case settings.MatchString(below):
 		return configFiles, true
+	case snapshotFile.MatchString(below):
+		return snapshots, true
 	}
 	return "", false
 }
@@ -200,6 +202,8 @@ func (r *review) deletions() {
 func (r *review) deletion(at, name string, c certainty) {
 	absolute, below, e, ok := r.subject(name, false)
 	switch {
+	case ok && e == snapshots:
+		r.add(at, name, e, change{what: expectationChanged, certainty: c})
 	case ok:
 		r.add(at, name, e, change{what: testDeleted, certainty: c})
 	case testFolder.MatchString(below) && path.Ext(below) == "":
@@ -255,7 +259,7 @@ func (r *review) move(at, from, to string, c certainty) {
 		target = path.Join(target, path.Base(source))
 	}
 	still := r.collected(target) && r.within(target) == r.within(source)
-	if e == ciFiles || e == configFiles {
+	if e == ciFiles || e == configFiles || e == snapshots {
 		f, same := r.kindOf(target)
 		still = same && f == e && path.Dir(source) == path.Dir(target)
 	} else if !r.collected(source) {
@@ -387,6 +391,12 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 		r.add(at, file, e, change{what: contentEmptied, certainty: sure})
 		return
 	}
+	if e == snapshots {
+		if existed && before != after {
+			r.add(at, file, e, change{what: expectationChanged, certainty: sure})
+		}
+		return
+	}
 	if len(before) > maxSource || len(after) > maxSource {
 		r.miss(at, "too_large")
 		return
@@ -407,7 +417,7 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	if e == rustTests && !holdsRustTests(was) && !holdsRustTests(now) {
 		return
 	}
-	r.add(at, file, e, compareMarkers(markers(e, was), markers(e, now))...)
+	r.add(at, file, e, compareMarkers(markers(e, was), withoutAdded(e, was, now, existed))...)
 	if !existed {
 		return
 	}
@@ -417,6 +427,39 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	inputs, answers := movedValues(e, was, now)
 	r.add(at, file, e, compareAssertions(demands, assertions(e, now), inputs, answers)...)
 	r.add(at, file, e, compareRows(rows(e, was), rows(e, now))...)
+}
+
+// withoutAdded lists the markers of a file without the handlers of failures in
+// tests that are only added: there they took nothing from what was there before.
+func withoutAdded(e ecosystem, was, now []token, existed bool) []marker {
+	list := markers(e, now)
+	handles := func(m marker) bool { return m.what == assertionWeakened && m.certainty == likely }
+	if !slices.ContainsFunc(list, handles) {
+		return list
+	}
+	if !existed {
+		return slices.DeleteFunc(list, handles)
+	}
+	before, added := functions(e, was), []function(nil)
+	for _, f := range functions(e, now) {
+		at := slices.IndexFunc(before, func(g function) bool { return g.name == f.name })
+		if at < 0 {
+			added = append(added, f)
+			continue
+		}
+		before = slices.Delete(before, at, at+1)
+	}
+	if len(before) > 0 {
+		return list // one of those added may be another one by a new name
+	}
+	for _, f := range added {
+		for _, m := range markers(e, f.body) {
+			if at := slices.Index(list, m); at >= 0 && handles(m) {
+				list = slices.Delete(list, at, at+1)
+			}
+		}
+	}
+	return list
 }
 
 // holdsRustTests reports whether Rust source has tests in it, as any may.
