@@ -74,6 +74,8 @@ var errInterrupted = errors.New("interrupted")
 // mainUntil is Main until the context is done.
 func mainUntil(ctx context.Context, env Env) int {
 	env.Stdin = &interruptible{ctx: ctx, from: env.Stdin}
+	out := &output{to: env.Stdout}
+	env.Stdout = out
 	app := newApp(&env)
 	args, err := arrange(app, env.Args)
 	if err == nil {
@@ -82,8 +84,26 @@ func mainUntil(ctx context.Context, env Env) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.Is(err, errInterrupted) {
 		err = errInterrupted
 	}
+	var said exitError
+	if out.err != nil && (err == nil || errors.As(err, &said)) {
+		err = out.err // nobody has told yet that the result was not seen
+	}
 	report(env.Stderr, err)
 	return codeOf(err)
+}
+
+// output is standard output, and the first error of writing it.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // report prints an error: one line, then a hint saying what to do next.

@@ -216,18 +216,8 @@ func stopped(in *input, at action.Line, err error) error {
 	if at.Number > 0 {
 		hint = fmt.Sprintf("what follows line %d was left out; ", at.Number) + hint
 	}
-	return &stoppedError{fmt.Errorf("%s: %w", in.name, located(at, err)), hint}
+	return &hintedError{fmt.Errorf("%s: %w", in.name, located(at, err)), hint}
 }
-
-// stoppedError is an error that ends the input and no fault of it.
-type stoppedError struct {
-	error
-	hint string
-}
-
-func (e *stoppedError) Unwrap() error { return e.error }
-
-func (e *stoppedError) hinted() string { return e.hint }
 
 // located puts an error at its line.
 func located(line action.Line, err error) error {

@@ -116,8 +116,8 @@ func (d *demo) open(dir string) error {
 		d.runs = append(d.runs, run)
 	}
 	d.now = d.runs[0].Events()[0].Time
-	if err := pdp.Init(dir, b, d.now); err != nil {
-		return usagef("choose a new or empty directory", "%s", strings.TrimPrefix(err.Error(), "pdp: "))
+	if err := makeState(dir, b, d.now); err != nil {
+		return err
 	}
 	d.gate, err = pdp.Open(dir, pdp.Options{Now: func() int64 { return d.now }})
 	return err

@@ -61,6 +61,16 @@ func usagef(hint, format string, args ...any) error {
 
 func (e *usageError) hinted() string { return e.hint }
 
+// hintedError is any other error, with something to do about it.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e *hintedError) Unwrap() error { return e.error }
+
+func (e *hintedError) hinted() string { return e.hint }
+
 // blockedError is something that policy did not let happen.
 type blockedError struct{ msg, hint string }
 

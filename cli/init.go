@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -54,20 +55,32 @@ func initBundle(c *cli.Context, env *Env) error {
 	}{{"bundle", template}, {"scenarios", scenarios}}
 	for _, part := range parts {
 		target := filepath.Join(dir, part.name)
-		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(target); err == nil {
 			return usagef("choose another directory, or remove it first", "%s exists already", target)
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return begun(dir, err)
 	}
 	for _, part := range parts {
 		target := filepath.Join(dir, part.name)
 		if err := os.CopyFS(target, part.files); err != nil {
-			return err
+			return begun(dir, err)
 		}
 		fmt.Fprintln(env.Stdout, target)
 	}
 	fmt.Fprintf(env.Stderr, "next: declare your tools in %s\n", filepath.Join(dir, "bundle", "conjunct", "registry", "data.yaml"))
 	return nil
+}
+
+// begun is the error of a directory that could not be written as a whole. What
+// was written stays: nothing is removed that somebody else may have made.
+func begun(dir string, err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return usagef("choose another directory", "%s: a file stands in its place or above it", dir)
+	}
+	if info, lost := os.Stat(dir); lost != nil || !info.IsDir() {
+		return fmt.Errorf("%s was not made: %w", dir, err)
+	}
+	return &hintedError{fmt.Errorf("%s is not whole: %w", dir, err), "remove it before you try again"}
 }

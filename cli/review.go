@@ -399,7 +399,7 @@ func keygen(c *cli.Context, env *Env) error {
 		return err
 	}
 	if err := errors.Join(json.NewEncoder(f).Encode(k), f.Close()); err != nil {
-		return err
+		return errors.Join(err, os.Remove(name)) // a part of a key is none, and keeps the name taken
 	}
 	fmt.Fprintln(env.Stdout, k.PublicKey)
 	fmt.Fprintln(env.Stderr, "next: give the printed key to a reviewer in conjunct/authority/data.yaml: reviewers: {NAME: {role: ROLE, key: KEY}}")

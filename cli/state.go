@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/engine"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
@@ -56,10 +57,21 @@ func stateInit(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := pdp.Init(dir, b, env.Now().Unix()); err != nil {
-		return usagef("choose a new or empty directory", "%s", strings.TrimPrefix(err.Error(), "pdp: "))
+	if err := makeState(dir, b, env.Now().Unix()); err != nil {
+		return err
 	}
 	fmt.Fprintf(env.Stdout, "%s\n", b.Bundle().Digest)
+	return nil
+}
+
+// makeState makes a state directory.
+func makeState(dir string, b *bundle.Bundle, now int64) error {
+	switch err := pdp.Init(dir, b, now); {
+	case errors.Is(err, pdp.ErrNotEmpty):
+		return usagef("choose a new or empty directory", "%s is not empty", dir)
+	case err != nil:
+		return begun(dir, err)
+	}
 	return nil
 }
 

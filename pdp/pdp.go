@@ -94,11 +94,15 @@ var ErrUnwritten = journal.ErrPoisoned
 // ErrNoState is a directory that holds no state.
 var ErrNoState = errors.New("pdp: no state here; make one with `conjunct state init DIR --bundle B`")
 
+// ErrNotEmpty is a directory that holds something already, where Init is to make a
+// state.
+var ErrNotEmpty = errors.New("pdp: the directory is not empty")
+
 // Init makes a state directory with a bundle in force. The directory must be
 // empty or absent.
 func Init(dir string, b *bundle.Bundle, now int64) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("pdp: %s is not empty", dir)
+		return fmt.Errorf("%w (%s)", ErrNotEmpty, dir)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "bundles"), 0o700); err != nil {
 		return err
