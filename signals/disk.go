@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +14,10 @@ type Disk struct{}
 
 func (Disk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 func (Disk) Readlink(name string) (string, error)   { return os.Readlink(name) }
+
+func (Disk) ReadDir(name string, limit int) ([]fs.DirEntry, error) {
+	return readFolder(name, limit, os.Lstat, os.Open)
+}
 
 // ReadFile reads a regular file. Anything else, a pipe or a device, could block
 // or never end.
@@ -49,6 +54,10 @@ func (s *Subtree) Close() error { return s.root.Close() }
 func (s *Subtree) Lstat(name string) (fs.FileInfo, error) { return s.root.Lstat(local(name)) }
 func (s *Subtree) Readlink(name string) (string, error)   { return s.root.Readlink(local(name)) }
 
+func (s *Subtree) ReadDir(name string, limit int) ([]fs.DirEntry, error) {
+	return readFolder(local(name), limit, s.root.Lstat, s.root.Open)
+}
+
 func (s *Subtree) ReadFile(name string, limit int64) ([]byte, error) {
 	info, err := s.root.Stat(local(name))
 	if err != nil {
@@ -71,6 +80,30 @@ func local(name string) string {
 		return "."
 	}
 	return name
+}
+
+// readFolder lists a folder. Nothing else is opened: a pipe could block.
+func readFolder(name string, limit int, lstat func(string) (fs.FileInfo, error), open func(string) (*os.File, error)) ([]fs.DirEntry, error) {
+	info, err := lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("signals: %s is no folder", name)
+	}
+	if limit <= 0 {
+		return nil, nil // to read none of it would read it all
+	}
+	f, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(limit)
+	if errors.Is(err, io.EOF) {
+		err = nil // an empty folder
+	}
+	return entries, err
 }
 
 func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {

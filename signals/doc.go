@@ -90,6 +90,15 @@
 // shell is given by name is read, and its commands are listed too; where the line
 // may change it first, the commands are unknown.
 //
+// A word that is a pattern of names (*.go, .e*, d/[ab]?) stays as written in words
+// and text; paths and lists are of the names that it matches, or of the pattern
+// itself where it matches none, as a shell that was started without options has it,
+// and once more for one in which ** is any number of folders. It is an undetermined
+// word wherever that is not sure: to a command that does not treat all names alike;
+// where the folder is not known, cannot be listed or is too large; where a match
+// would read as an option; where shells or locales differ; where the line
+// sets options of patterns, runs another shell, or may change what is in the folder.
+//
 // `any` and `all` of both families have a member for every list of the scope:
 // whether any element may be on it (lists_folded), and whether all are (lists).
 // They are there when the conclusive list is.

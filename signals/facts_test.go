@@ -61,6 +61,27 @@ func (f files) Readlink(name string) (string, error) {
 	return f[name], nil
 }
 
+func (f files) ReadDir(name string, limit int) (out []fs.DirEntry, err error) {
+	if f[name+"/"] == "!" {
+		return nil, fs.ErrPermission
+	}
+	seen := map[string]bool{}
+	for n := range f {
+		rest, ok := strings.CutPrefix(n, strings.TrimSuffix(name, "/")+"/")
+		first, _, _ := strings.Cut(rest, "/")
+		if !ok || first == "" || seen[first] || len(out) == limit {
+			continue
+		}
+		seen[first] = true
+		info, err := f.Lstat(strings.TrimSuffix(name, "/") + "/" + first)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fs.FileInfoToDirEntry(info))
+	}
+	return out, nil
+}
+
 func (files) ReadFile(string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // testCase is one line of a data file: a call, the world it is made in, and what

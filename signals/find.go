@@ -16,10 +16,11 @@ func (l *line) find(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 		if !words[i].open && (strings.HasPrefix(t, "-") || t == "(" || t == "!") {
 			break
 		}
-		if starts = append(starts, words[i]); words[i].open && words[i].many {
+		if starts = append(starts, words[i]); words[i].open && words[i].many && words[i].matches == nil {
 			l.fail("program_undetermined")
 		}
 	}
+	starts, words = c.take(starts, 0, len(starts)), slices.Concat(words[:i], unmatched(words[i:]))
 	if len(starts) == 0 {
 		starts = []shellWord{{text: "."}}
 	}
@@ -64,6 +65,8 @@ func (l *line) finding(c *invocation, words []shellWord, at int, in dirs) int {
 		in = dirs{open: true}
 	}
 	l.via = append(l.via, c.program())
+	uses := len(l.out.uses)
+	defer func() { l.out.overlap(l.out.uses[uses:], len(l.out.commands), true) }()
 	l.run(appended(words[at+1:end], "{}"), in, redirects{}, nil)
 	l.via = l.via[:len(l.via)-1]
 	return end

@@ -43,7 +43,7 @@ func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 	out := in
 	var places []shellWord
 	for _, o := range a.options {
-		for _, v := range o.values {
+		for _, v := range unmatched(o.values) {
 			switch o.value {
 			case "folder":
 				if in = in.change(v.text); v.open {
@@ -64,12 +64,13 @@ func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 	if len(a.operands) == 0 {
 		return out, out
 	}
-	sub, rest := a.operands[0], a.operands[1:]
+	sub := a.operands[0]
 	if sub.open {
 		l.fail("program_undetermined")
 		return out, out
 	}
-	l.gitCommand(c, sub.text, rest, in)
+	l.gitCommand(c, sub.text, c.pathspecs(sub.text, a.operands[1:]), in)
+	c.contained = c.contained && (slices.Equal(c.effects, []string{"read"}) || sub.text == "add" || sub.text == "stage")
 	place := read
 	if slices.Contains(c.effects, "write") || slices.Contains(c.effects, "execute") {
 		place = write
@@ -77,6 +78,37 @@ func (l *line) git(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 	// Another repository than the one it runs in.
 	l.operands(c, places, in, place)
 	return out, out
+}
+
+// pathspecs are the words after a subcommand with what patterns among them match,
+// where it takes all names alike. Git reads one that matches nothing by itself.
+func (c *invocation) pathspecs(sub string, words []shellWord) (out []shellWord) {
+	if !slices.ContainsFunc(words, isPattern) {
+		return words
+	}
+	alike := slices.Contains(gitNames, sub)
+	names := false // all that follows
+	for i, w := range words {
+		to := 0
+		if w.matches != nil && (alike && (i == 0 || !gitTakes(words[i-1])) || names) && !slices.Contains(w.matches.words, w.pattern.text) {
+			to = 1
+		}
+		out = append(out, c.take(words[i:i+1], 0, to)...)
+		names = names || w.text == "--" && (alike || sub == "checkout")
+	}
+	return out
+}
+
+// gitNames are subcommands to which a word that is no option is a file.
+var gitNames = strings.Fields("add stage status diff log show rm ls-files restore commit")
+
+// gitTakes reports an option that may take the word after it.
+func gitTakes(w shellWord) bool {
+	switch w.text {
+	case "--", "-f", "-v", "-p", "-A", "-u", "-q", "--stat", "--cached", "--staged", "--name-only", "--oneline", "--force":
+		return false
+	}
+	return w.matches == nil && (w.open || strings.HasPrefix(w.text, "-"))
 }
 
 // gitConfig is a setting for one run: it may name a program.

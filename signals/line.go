@@ -29,6 +29,10 @@ type script struct {
 	// called for. Both together leave open where that is.
 	moved, later bool
 	scripts      []string // that were read for what they run
+	uses         []use    // patterns that were expanded
+	// options: how patterns are expanded may be another way than usual.
+	// asWritten: none is expanded.
+	options, asWritten bool
 }
 
 // invocation is one command that would run.
@@ -39,9 +43,13 @@ type invocation struct {
 	builtin  bool
 	known    bool // its effects are known
 	passes   bool // it does nothing but run the command after it
-	effects  []string
-	problems []string
-	touches  []touch
+	// contained: it changes nothing besides what it touches and what the commands
+	// do that it runs, which are listed.
+	contained bool
+	taken     int // patterns among its words that it treats all matches of alike
+	effects   []string
+	problems  []string
+	touches   []touch
 }
 
 // follow takes what new links lead to for read where the same text goes on to
@@ -186,6 +194,7 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		l.fail("continued_comment")
 		return in, in
 	}
+	l.out.options = l.out.options || strings.Contains(src, "GLOBIGNORE") || strings.Contains(src, "OPTS")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
 		l.fail("parse")
@@ -256,6 +265,7 @@ func (l *line) readPlain(in dirs) {
 		return
 	}
 	n := len(l.out.commands)
+	defer func() { l.out.overlap(l.out.uses, always, true) }()
 	l.stmts(file.Stmts, in)
 	before, more := l.out.commands[:n:n], l.out.commands[n:]
 	for _, c := range more {
@@ -357,7 +367,9 @@ func (l *line) within(n syntax.Node, in dirs, number bool) {
 			l.aside(n.Stmts, in)
 			return false
 		case *syntax.ProcSubst:
+			uses := len(l.out.uses)
 			l.aside(n.Stmts, in)
+			l.out.overlap(l.out.uses[uses:], always, false)
 			return false
 		case *syntax.ParamExp:
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
@@ -414,7 +426,7 @@ func (l *line) stmt(s *syntax.Stmt, in dirs) (ok, failed dirs) {
 	if r.stdin != nil {
 		l.stdin = r.stdin
 	}
-	first := len(l.out.commands)
+	first, uses := len(l.out.commands), len(l.out.uses)
 	ok, failed = l.cmd(s.Cmd, in, r)
 	l.stdin = was
 	if _, simple := s.Cmd.(*syntax.CallExpr); !simple && !r.empty() {
@@ -422,11 +434,13 @@ func (l *line) stmt(s *syntax.Stmt, in dirs) (ok, failed dirs) {
 			r.effects(c)
 		}
 		l.redirection(s, r)
+		l.out.overlap(l.out.uses[uses:], len(l.out.commands), false)
 	}
 	if s.Negated {
 		ok, failed = failed, ok
 	}
 	if s.Background || s.Coprocess || s.Disown {
+		l.out.overlap(l.out.uses[uses:], always, false)
 		return in, in
 	}
 	return ok, failed
@@ -470,7 +484,9 @@ func (l *line) cmd(c syntax.Command, in dirs, r redirects) (ok, failed dirs) {
 		return out, out
 	case *syntax.FuncDecl:
 		l.out.later = true
+		uses := len(l.out.uses)
 		l.stmt(c.Body, in)
+		l.out.overlap(l.out.uses[uses:], always, true)
 		return in, in
 	case *syntax.TimeClause:
 		if c.Stmt == nil {
@@ -478,7 +494,9 @@ func (l *line) cmd(c syntax.Command, in dirs, r redirects) (ok, failed dirs) {
 		}
 		return l.stmt(c.Stmt, in)
 	case *syntax.CoprocClause:
+		uses := len(l.out.uses)
 		l.stmt(c.Stmt, in)
+		l.out.overlap(l.out.uses[uses:], always, false)
 		return in, in
 	case *syntax.DeclClause:
 		l.declare(c, in, r)
@@ -503,11 +521,13 @@ func (l *line) binary(c *syntax.BinaryCmd, in dirs) (ok, failed dirs) {
 		return ok.or(okX), failed
 	}
 	// The parts of a pipe run in shells of their own, the last one perhaps not.
+	uses := len(l.out.uses)
 	l.stmt(c.X, in)
 	piped := l.stdin
 	l.stdin = &shellWord{open: true, many: true}
 	ok, failed = l.stmt(c.Y, in)
 	l.stdin = piped
+	l.out.overlap(l.out.uses[uses:], len(l.out.commands), false)
 	out := in.or(ok).or(failed)
 	return out, out
 }
@@ -531,14 +551,15 @@ func (l *line) ifClause(c *syntax.IfClause, in dirs) (ok, failed dirs) {
 // loop reads a body that runs any number of times: once, and once more if it may
 // have changed the folder.
 func (l *line) loop(in dirs, body func(dirs) dirs) (ok, failed dirs) {
-	n := len(l.out.commands)
+	n, uses := len(l.out.commands), len(l.out.uses)
 	out := in.or(body(in))
 	if len(out.names) != len(in.names) || out.open != in.open {
 		// What was unknown stays so.
-		l.out.commands = l.out.commands[:n]
+		l.out.commands, l.out.uses = l.out.commands[:n], l.out.uses[:uses]
 		out = dirs{open: true}
 		body(out)
 	}
+	l.out.overlap(l.out.uses[uses:], len(l.out.commands), true)
 	return out, out
 }
 
@@ -577,9 +598,17 @@ func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed di
 		}
 		return in, in
 	}
+	first := len(l.out.commands)
 	ok, failed = l.run(words, in, r, settings)
+	l.out.used(words, first)
+	if deep := deepened(words); deep != nil {
+		a, b := l.run(deep, in, redirects{}, nil)
+		l.out.used(deep, first)
+		ok, failed = ok.or(a), failed.or(b)
+	}
 	if plain := l.plainly(c.Args, in); plain != nil && !slices.Equal(plain, words) {
 		a, b := l.run(plain, in, redirects{}, nil)
+		l.out.used(plain, first)
 		ok, failed = ok.or(a), failed.or(b)
 	}
 	return ok, failed
@@ -624,7 +653,7 @@ func (l *line) sets(name string) {
 
 // declare reads export, declare, local and their like.
 func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
-	cmd := &invocation{builtin: true, known: true, words: []shellWord{{text: c.Variant.Value}}}
+	cmd := &invocation{builtin: true, known: true, contained: true, words: []shellWord{{text: c.Variant.Value}}}
 	for _, a := range c.Args {
 		w, problems := l.assign(a, in)
 		cmd.problem(problems...)
@@ -665,7 +694,7 @@ func (l *line) add(c *invocation) *invocation {
 		if !ascii(w.text) && strings.ContainsFunc(w.text, invisible) {
 			c.problem("format_character")
 		}
-		if w.open {
+		if w.open && w.matches == nil {
 			c.problem("undetermined_word")
 		}
 	}

@@ -60,6 +60,31 @@ func (m Memory) Readlink(name string) (string, error) {
 	return n.Link, nil
 }
 
+func (m Memory) ReadDir(name string, limit int) (entries []fs.DirEntry, err error) {
+	n, err := m.node(name)
+	if err == nil && !n.mode().IsDir() {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	seen := map[string]bool{}
+	for other := range m {
+		rest, below := strings.CutPrefix(other, strings.TrimSuffix(name, "/")+"/")
+		first, _, _ := strings.Cut(rest, "/")
+		if !below || first == "" || seen[first] || len(entries) == limit {
+			continue
+		}
+		seen[first] = true
+		info, err := m.Lstat(path.Join(name, first))
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, fs.FileInfoToDirEntry(info))
+	}
+	return entries, nil
+}
+
 func (m Memory) ReadFile(name string, limit int64) ([]byte, error) {
 	n, err := m.node(name)
 	if err == nil && (n.Link != "" || n.Dir) {

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -123,7 +124,7 @@ func (l *line) document(r *syntax.Redirect) *shellWord {
 func (l *line) touches(list []touch, w shellWord, in dirs, a access, guessed bool) []touch {
 	t := touch{argument: l.argument, declared: w.text, access: a, literal: true, guessed: guessed}
 	if w.open {
-		t.unknown = "undetermined_word"
+		t.unknown = cmp.Or(w.why, "undetermined_word")
 		return append(list, t)
 	}
 	if strings.HasPrefix(w.text, "/") {

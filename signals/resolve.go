@@ -41,6 +41,9 @@ type tree struct {
 	// plain are folders of which every component was seen to be a folder and no
 	// link: what is below them is followed from there.
 	plain []string
+	// folders are what was listed, with so many entries in all.
+	folders map[string]*folder
+	listed  int
 }
 
 // question is what a tree is asked: where a name leads.

@@ -50,6 +50,7 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 		return l.pass(words, in, r, settings)
 	}
 	c := l.add(&invocation{words: words})
+	defer c.settle()
 	c.problem(settings...)
 	r.apply(c)
 	if first.open || first.text == "" || strings.HasPrefix(first.text, "=") {
@@ -59,9 +60,16 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 		return in, in
 	}
 	name := l.named(c, first, in)
+	l.out.options = l.out.options || expandsOtherwise(name, words[1:])
 	if f := special(name); f != nil {
 		c.known = !slices.Contains(c.problems, "path_qualified")
-		ok, failed = f(l, c, words[1:], in)
+		c.contained = c.known
+		rest := words[1:]
+		if !takesPatterns(name) {
+			rest = unmatched(rest)
+		}
+		ok, failed = f(l, c, rest, in)
+		c.contained = c.contained && !c.actsUnseen()
 		return ok, failed
 	}
 	p := programs()[name]
@@ -71,6 +79,28 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 	}
 	c.known = p.rule != "guess" && p.rule != "package" && p.rule != "opaque" && p.rule != "foreign" && !slices.Contains(c.problems, "path_qualified")
 	return l.apply(c, p, name, words[1:], in)
+}
+
+// takesPatterns reports special commands that say themselves which of their words
+// may be patterns.
+func takesPatterns(name string) bool {
+	switch name {
+	case "find", "gfind", "git", "tar", "gtar", "bsdtar":
+		return true
+	}
+	return false
+}
+
+// expandsOtherwise reports a command after which, or in which, patterns may be
+// expanded another way than sh does it by itself.
+func expandsOtherwise(name string, words []shellWord) bool {
+	switch name {
+	case "shopt", "setopt", "unsetopt", "emulate", "options", "noglob", "zsh", "ksh", "mksh":
+		return true
+	case "set":
+		return !keepsGlobs(words)
+	}
+	return false
 }
 
 // named looks at how a program is named and gives the name it is known under. A
@@ -134,7 +164,8 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		c.problem("privilege")
 	}
 	s := l.options(c, p, a, in)
-	operands := a.operands
+	operands := c.operandsTaken(p, name, a.operands, s)
+	defer func() { c.contained = c.contained || c.known && p.contained(c, name, a) }()
 	if runs && len(a.loose) > 0 {
 		l.fail("option_unknown")
 	}
@@ -279,7 +310,7 @@ func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optio
 		if o.operands == write || o.operands == remove {
 			c.problem("option_writes")
 		}
-		for i, v := range o.values {
+		for i, v := range unmatched(o.values) {
 			l.value(c, o.option, i, v, in, &s)
 		}
 		if p.append && (o.name == "-i" || o.name == "--replace") {
@@ -541,6 +572,9 @@ func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord
 		return in, in
 	}
 	words = words[n:]
+	c.contained = c.known && name != "nohup"
+	uses := len(l.out.uses)
+	defer func() { l.out.overlap(l.out.uses[uses:], len(l.out.commands), true) }()
 	c.passes = p.plain() && len(c.effects) == 0 && len(c.touches) == 0 && len(c.problems) == 0
 	c.effect("execute")
 	l.via = append(l.via, name)
@@ -555,6 +589,8 @@ func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord
 	case p.append:
 		words = appended(words, s.replace)
 	}
+	// It is the command that is run to which they mean anything.
+	c.taken = c.patterns()
 	ok, failed = l.run(words, in, redirects{}, nil)
 	if name == "command" || name == "builtin" {
 		return ok, failed
@@ -570,7 +606,8 @@ func appended(words []shellWord, mark string) []shellWord {
 		return append(out, shellWord{text: "...", open: true, many: true})
 	}
 	for i, w := range out {
-		if strings.Contains(w.text, mark) {
+		// The mark may be in a name that a pattern matches.
+		if out[i].matches = nil; strings.Contains(w.text, mark) {
 			out[i].open = true
 		}
 	}
@@ -623,7 +660,9 @@ func (l *line) trap(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 	}
 	if len(words) > 1 {
 		l.out.later = true
+		uses := len(l.out.uses)
 		l.code(c, words[0], in)
+		l.out.overlap(l.out.uses[uses:], always, true)
 	}
 	return in, in
 }
@@ -735,6 +774,7 @@ func (l *line) shell(c *invocation, words []shellWord, in dirs) (ok, failed dirs
 			break
 		}
 		if strings.HasPrefix(w.text, "--") {
+			l.out.options = true
 			name, _, attached := strings.Cut(w.text, "=")
 			if (name == "--rcfile" || name == "--init-file") && len(words) > 0 && !attached {
 				l.operands(c, words[:1], in, execute)
@@ -743,6 +783,7 @@ func (l *line) shell(c *invocation, words []shellWord, in dirs) (ok, failed dirs
 			continue
 		}
 		code = code || w.text[0] == '-' && strings.Contains(w.text, "c")
+		l.out.options = l.out.options || w.text[0] != '-' || strings.Trim(w.text, "-ceuxl") != ""
 		stdin = stdin || strings.Contains(w.text, "s")
 		for range strings.Count(strings.ToLower(w.text), "o") {
 			words = words[min(1, len(words)):]

@@ -35,7 +35,7 @@ func (d *Detector) commandFact(c *invocation) map[string]any {
 		text.WriteString(word)
 		words[i] = word
 	}
-	exact, folded := d.commands.hold(c.words)
+	exact, folded := d.commands.hold(c.expanded())
 	program := any("")
 	if c.program() != "" {
 		program = words[0]
@@ -69,9 +69,13 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 	if c.script != nil {
 		return c.script
 	}
-	c.script = d.read(ctx, c, w, false)
-	if c.script.moved && c.script.later {
-		c.script = d.read(ctx, c, w, true)
+	c.script = d.read(ctx, c, w, false, false)
+	loose := c.script.moved && c.script.later
+	if loose {
+		c.script = d.read(ctx, c, w, true, false)
+	}
+	if !c.script.settled(c.look(w)) {
+		c.script = d.read(ctx, c, w, loose, true)
 	}
 	if c.script.rewrites() {
 		c.script.unknown = append(c.script.unknown, Unknown{Family: Shell, Code: "script_changed"})
@@ -80,9 +84,10 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 }
 
 // read reads every command argument; loose says that nobody can tell in which
-// folder anything runs: a function or a trap may have changed it.
-func (d *Detector) read(ctx context.Context, c *Call, w World, loose bool) *script {
-	out := &script{}
+// folder anything runs: a function or a trap may have changed it; asWritten, that
+// nobody can tell what patterns match.
+func (d *Detector) read(ctx context.Context, c *Call, w World, loose, asWritten bool) *script {
+	out := &script{asWritten: asWritten}
 	in := workDirs(c, w)
 	declared, given := false, false
 	for _, name := range c.described() {

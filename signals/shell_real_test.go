@@ -132,6 +132,11 @@ func (w *writer) file() string {
 	return w.pick("f0", "f1", "d0/f2", "d1/f3", "./f0", "d0/../f1", "l0", "l1/f4")
 }
 
+// glob is a pattern of names.
+func (w *writer) glob() string {
+	return w.pick("f*", "*", "d?/*", "*/f*", "[fl]*", "f[0-9]", "l*", "d0/*", "**/f*", ".*", "d[!1]*", "l1/*", "n*", "*/", "./f?")
+}
+
 // call is a program and its arguments, quoted in all ways.
 func (w *writer) call(depth int) string {
 	name := w.stub()
@@ -181,7 +186,16 @@ func (w *writer) argument(depth int) string {
 }
 
 func (w *writer) simple(depth int) string {
-	switch w.r.IntN(12) {
+	switch w.r.IntN(16) {
+	case 12:
+		return w.pick("rm -f ", "touch ", "tee ", "chmod +x ", "mkdir -p ") + w.glob()
+	case 13:
+		return w.pick("cp -r ", "mv -f ") + w.glob() + " " + w.pick("d0", "d1", "l1", w.glob(), w.file())
+	case 14:
+		return w.pick("echo ", "printf %s ", "wc -l ", "ls ") + w.glob() + w.pick("", " > "+w.file(), " | tee "+w.file())
+	case 15:
+		in := w.pick("touch", "rm -f", "rm -rf") + " " + w.glob() + "; touch " + w.file()
+		return w.pick("for x in 1 2; do "+in+"; done", "{ "+in+"; }", "( "+in+" )", "f() { "+in+"; }; f; f", "sh -c "+quote(in))
 	case 0:
 		return "cd " + w.pick("d0", "d1", "d0/sub", "..", "l1", ".", "none")
 	case 1:

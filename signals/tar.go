@@ -1,6 +1,9 @@
 package signals
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tarOptions is what tar's options take, after its own way of bundling them.
 var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folder --directory=folder -I=option --use-compress-program=option
@@ -14,6 +17,11 @@ var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folde
 // tar packs, unpacks or lists.
 func (l *line) tar(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
 	a := tarOptions.scan(bundled(words), false)
+	to := len(a.operands)
+	if slices.ContainsFunc(a.options, func(o givenOption) bool { return o.value == "folder" }) {
+		to = 0 // it looks for them elsewhere than the shell
+	}
+	a.operands = c.take(a.operands, 0, to)
 	archive := []shellWord{}
 	folders := []shellWord{}
 	mode := ""
@@ -25,7 +33,7 @@ func (l *line) tar(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 			c.effect("delete")
 			l.operands(c, a.operands, in, remove)
 		}
-		for _, v := range o.values {
+		for _, v := range unmatched(o.values) {
 			switch o.value {
 			case "archive":
 				archive = append(archive, v)

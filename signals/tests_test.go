@@ -100,6 +100,8 @@ func (m memory) Lstat(name string) (fs.FileInfo, error) {
 
 func (m memory) Readlink(string) (string, error) { return "", fs.ErrInvalid }
 
+func (m memory) ReadDir(string, int) ([]fs.DirEntry, error) { return nil, fs.ErrPermission }
+
 func (m memory) ReadFile(name string, limit int64) ([]byte, error) {
 	text, ok := m[name]
 	switch {

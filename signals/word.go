@@ -22,6 +22,12 @@ type shellWord struct {
 	many bool
 	// stream: it is what another command of the line writes or reads.
 	stream bool
+	// pattern is what an open word is that is nothing but a pattern of names, and
+	// matches what a shell puts in its place. Both are nil, with a code where there
+	// is one, where nobody can tell.
+	pattern *wildcard
+	matches *matches
+	why     string
 }
 
 // words expands arguments: braces, quotes, escapes, the home directory. What
@@ -30,11 +36,11 @@ func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 	out = make([]shellWord, 0, len(args))
 	for _, a := range args {
 		if openBraces(a) == 0 {
-			out = append(out, l.word(a, in))
+			out = append(out, l.pathnames(l.word(a, in), in))
 			continue
 		}
 		for _, w := range l.braces(a) {
-			out = append(out, l.word(w, in))
+			out = append(out, l.pathnames(l.word(w, in), in))
 		}
 	}
 	return out
@@ -53,7 +59,7 @@ func (l *line) plainly(args []*syntax.Word, in dirs) (out []shellWord) {
 		return nil
 	}
 	for _, a := range args {
-		out = append(out, l.expand(a, in, true))
+		out = append(out, l.pathnames(l.expand(a, in, true), in))
 	}
 	return out
 }
@@ -177,6 +183,12 @@ func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
 		e.part(p, false)
 	}
 	e.out.text = string(e.text)
+	if e.globs && !e.out.open && !e.out.stream {
+		e.out.pattern = &wildcard{e.out.text, e.active}
+	}
+	if e.globs {
+		e.leave(false)
+	}
 	if e.out.open {
 		// As written, so that a rule can still look at it.
 		e.out.text = l.source(w)
@@ -226,6 +238,10 @@ type expansion struct {
 	text []byte
 	// plain reads as a shell without $'...'; what runs inside was added before.
 	plain bool
+	// globs: there is a sign that makes it a pattern. active are the offsets of the
+	// signs that are not quoted.
+	globs  bool
+	active []int
 }
 
 func (e *expansion) add(s string) { e.text = append(e.text, s...) }
@@ -257,7 +273,11 @@ func (e *expansion) literal(s string, first, whole bool) {
 				e.add(s[i : i+1])
 			}
 		case c == '*' || c == '?' || c == '[' && (!whole || strings.Contains(s[i:], "]")):
-			e.leave(false)
+			e.globs = true
+			fallthrough
+		case c == ']' || c == '!' || c == '-' || c == '^':
+			e.active = append(e.active, len(e.text))
+			e.add(s[i : i+1])
 		default:
 			e.add(s[i : i+1])
 		}
@@ -292,7 +312,9 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 		e.aside(p.Stmts)
 		e.leave(quoted)
 	case *syntax.ProcSubst:
+		uses := len(e.line.out.uses)
 		e.aside(p.Stmts)
+		e.line.out.overlap(e.line.out.uses[uses:], always, false)
 		e.out.stream = true
 		e.add("/dev/fd/63")
 	case *syntax.ArithmExp:
