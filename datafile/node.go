@@ -95,14 +95,14 @@ func Read(file string, content []byte) (*Node, []Problem) {
 	case errors.Is(err, io.EOF):
 		return &Node{File: file, Row: 1, Col: 1, Kind: Object, Fields: map[string]*Node{}}, nil
 	case err != nil:
-		r.syntax(err)
+		r.syntax(err, content)
 		return nil, r.problems
 	}
 	switch err := dec.Decode(&second); {
 	case err == nil:
 		r.report(second.Line, 1, "data_second_document", "a second document in the file", "only the first would count; keep one")
 	case !errors.Is(err, io.EOF):
-		r.syntax(err)
+		r.syntax(err, content)
 	}
 	n := r.node(doc.Content[0], 0)
 	return n, r.problems
@@ -110,14 +110,31 @@ func Read(file string, content []byte) (*Node, []Problem) {
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-func (r *reader) syntax(err error) {
+func (r *reader) syntax(err error, content []byte) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	row := 1
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		row, _ = strconv.Atoi(m[1])
 		text = strings.Replace(text, m[0], "", 1)
 	}
-	r.report(row, 1, "data_syntax", text, "")
+	hint, col := "", 1
+	if at, tab := tabFrom(content, row); at == row || at > 0 && strings.Contains(text, "tab character") {
+		// The parser names the row in which what a tab broke begins.
+		hint, row, col = "indent with spaces", at, tab
+	}
+	r.report(row, col, "data_syntax", text, hint)
+}
+
+// tabFrom finds the first tab that indents a row, from a row on; 0 is none.
+func tabFrom(content []byte, row int) (at, col int) {
+	for i, line := range bytes.Split(content, []byte("\n")) {
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		blank := len(bytes.TrimSpace(line)) == 0
+		if tab := bytes.IndexByte(indent, '\t'); tab >= 0 && (i+1 == row || i+1 > row && !blank) {
+			return i + 1, tab + 1
+		}
+	}
+	return 0, 0
 }
 
 // maxDataDepth bounds nesting in data files.

@@ -203,6 +203,9 @@ func TestSyntaxErrorRow(t *testing.T) {
 		row        int
 	}{
 		{"a tab in the third row", "a: 1\nb:\n\tc: 1\n", 3},
+		{"a tab behind a folded text", "a:\n  - b: >-\n      x\n      y\n\tc: 1\n", 5},
+		{"a tab behind a space, and one in a blank row of the text", "a:\n  - b: >-\n      x\n\t\n      y\n \tc: 1\n", 6},
+		{"a tab in a blank row", "a:\n \t\n  - b\n", 2},
 		{"a mapping in plain text in the second row", "a: 1\nb: c: d\n", 2},
 		{"a word after the end of the document", "a: 1\n...\nb: 2\n", 3},
 		{"a bracket that closes nothing in the third row", "a: 1\nb: 2\nc: ]\n", 3},
