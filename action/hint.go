@@ -41,7 +41,7 @@ func unknownHint(at *place, name string, known []string) string {
 		return "an action has no time: the clock is --now"
 	}
 	if near := engine.Nearest(name, known); near != "" {
-		return `did you mean "` + near + `"`
+		return `did you mean "` + near + `"?`
 	}
 	return "the fields are " + strings.Join(known, ", ")
 }

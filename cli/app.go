@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,11 +179,29 @@ func onUsage(c *cli.Context, err error, _ bool) error {
 	for _, f := range c.Command.VisibleFlags() {
 		names = append(names, "--"+f.Names()[0])
 	}
-	hint := engine.DidYouMean("--"+flag, names)
-	if hint == "" {
-		hint = "see " + helpFor(c)
+	// The flag's parser takes one dash off, or two.
+	flag = strings.TrimLeft(flag, "-")
+	hint := cmp.Or(elsewhere(flag, names), engine.DidYouMean("--"+flag, names), "see "+helpFor(c))
+	return usagef(hint, "unknown flag %s", dashed(flag))
+}
+
+// elsewhere is where to find what other programs have under a flag.
+func elsewhere(flag string, names []string) string {
+	switch {
+	case flag == "version" || flag == "v" || flag == "V":
+		return "`conjunct version` prints the versions"
+	case flag == "json" && slices.Contains(names, "--format"):
+		return "did you mean --format json?"
 	}
-	return usagef(hint, "unknown flag --%s", strings.TrimLeft(flag, "-"))
+	return ""
+}
+
+// dashed is a flag as it is written.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 func helpFor(c *cli.Context) string {

@@ -32,7 +32,7 @@ start state, and its answer is not for enforcement.
 
 Exit code: 0 allowed, 3 blocked, 4 held for review, 2 malformed input; for many
 actions the worst of them, 2 over 3 over 4 over 0.`,
-		Flags: []cli.Flag{bundleFlag(), stateFlag(), nowFlag(),
+		Flags: []cli.Flag{bundleFlag(orDefault + "; with --state: the one in force, and no other may be named"), stateFlag(), nowFlag(),
 			&cli.StringFlag{Name: "redaction-key", Usage: "the key in `FILE` under which redacted arguments are kept, with --state"},
 			&cli.BoolFlag{Name: "explain", Usage: "show what each rule did, and what stands between the action and allow; not with --state"},
 			formatFlag("pretty", "json")},

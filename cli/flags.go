@@ -18,10 +18,13 @@ import (
 	"github.com/conjunct-project/conjunct/policies"
 )
 
-func bundleFlag() cli.Flag {
+// bundleFlag names a bundle; without says what holds where it is left out.
+func bundleFlag(without string) cli.Flag {
 	return &cli.StringFlag{Name: "bundle", Usage: "the policy: an OPA bundle `DIR` or tarball, or the name of one that ships: " + strings.Join(policies.Starters(), ", ") +
-		" (and, for its studies only, " + strings.Join(policies.Studies(), ", ") + "). Without it: " + policies.Default}
+		" (and, for its studies only, " + strings.Join(policies.Studies(), ", ") + "). " + without}
 }
+
+const orDefault = "Without it: " + policies.Default
 
 func formatFlag(formats ...string) cli.Flag {
 	return &cli.StringFlag{Name: "format", Value: formats[0], Usage: "output `FORMAT`: " + strings.Join(formats, ", "),

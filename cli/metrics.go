@@ -50,6 +50,9 @@ func showMetrics(c *cli.Context, env *Env) error {
 	if r.Torn != "" {
 		fmt.Fprintf(env.Stderr, "conjunct: %s\n", r.Torn)
 	}
+	if trace := c.String("trace"); c.IsSet("trace") && r.TaskCompletion.Of == 0 {
+		fmt.Fprintf(env.Stderr, "conjunct: the journal holds no call of the trace %q\n", visible(trace))
+	}
 	switch c.String("format") {
 	case "json":
 		return newEncoder(env.Stdout).Encode(r)

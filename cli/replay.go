@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/pdp"
 	"github.com/conjunct-project/conjunct/reexam"
 )
@@ -62,7 +63,7 @@ func replay(c *cli.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := printReplay(env, c.String("format"), &r); err != nil {
+	if err := printReplay(env, c.String("format"), &r, o.Against); err != nil {
 		return err
 	}
 	if !r.OK || len(r.Changes) > 0 && r.Changes[0].NewlyAllowed() {
@@ -79,7 +80,7 @@ func noJournal(name string) error {
 	return usagef("name a state directory or its journal.jsonl", "%s holds no journal", name)
 }
 
-func printReplay(env *Env, format string, r *reexam.Report) error {
+func printReplay(env *Env, format string, r *reexam.Report, against *bundle.Bundle) error {
 	if format == "json" {
 		return newEncoder(env.Stdout).Encode(r)
 	}
@@ -99,6 +100,9 @@ func printReplay(env *Env, format string, r *reexam.Report) error {
 			mark = p.paint(red, "newly allowed")
 		}
 		p.printf("%s  %s/%s (entry %d): %s -> %s because of %s\n", mark, visible(ch.TraceID), visible(ch.CallID), ch.Seq, ch.Was, ch.Now, ch.Cause)
+	}
+	if against != nil {
+		p.printf("%d of %d attempts would be decided otherwise under %s\n", len(r.Changes), r.Attempts, visible(against.Bundle().Revision))
 	}
 	p.printf("%d entries verified, %d of %d attempts decided again to equal bytes", r.Entries, r.Redecided, r.Attempts)
 	if r.Imposed > 0 {

@@ -122,7 +122,10 @@ func reviewList(c *cli.Context, env *Env) error {
 	if err := needsState(c); err != nil {
 		return err
 	}
-	if c.Bool("notify") {
+	switch {
+	case c.Bool("notify") && c.Bool("suspect"):
+		return usagef("ask for one list at a time", "--suspect and --notify list different things")
+	case c.Bool("notify"):
 		return listNotifications(c, env)
 	}
 	fold, err := readState(c.Context, c.String("state"))

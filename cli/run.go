@@ -28,7 +28,7 @@ An episode, as one line (labels and transitions that a file carries besides are
 for its readers; they are not compared):
 
    {"id":"e1","events":[{"t":0,"op":"evidence","name":"ci","status":"pass"},{"t":1,"op":"attempt"}]}`,
-		Flags:  []cli.Flag{bundleFlag(), formatFlag("json", "pretty")},
+		Flags:  []cli.Flag{bundleFlag(orDefault), formatFlag("json", "pretty")},
 		Action: func(c *cli.Context) error { return run(c, env) },
 	}
 }

@@ -26,11 +26,19 @@ func stateCommand(env *Env) *cli.Command {
 		Name:  "state",
 		Usage: "make, show or change a state directory",
 		Subcommands: []*cli.Command{
-			{Name: "init", Usage: "make a state directory with a bundle in force", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag()},
+			{Name: "init", Usage: "make a state directory with a bundle in force", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag(orDefault)},
+				Description: `Writes DIR/journal.jsonl, which holds every decision from then on, and the bundle in
+force into DIR/bundles. DIR is new or empty. Prints the bundle's digest.`,
 				Action: func(c *cli.Context) error { return stateInit(c, env) }},
 			{Name: "show", Usage: "show the bundle in force, the head and what waits", ArgsUsage: "DIR", Flags: []cli.Flag{formatFlag("pretty", "json")},
 				Action: func(c *cli.Context) error { return stateShow(c, env) }},
-			{Name: "activate", Usage: "put another bundle in force, if the acting one lets you", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag()},
+			{Name: "activate", Usage: "put another bundle in force, if the acting one lets you", ArgsUsage: "DIR", Flags: []cli.Flag{bundleFlag("It has to be named")},
+				Description: `Asks the authority rule of the bundle in force, as the operating system's user in the
+role operator, and journals the answer. What was approved or asked under the bundle
+before is void where the contract binds approvals to it: the agent proposes the call
+again. A bundle that does not load changes nothing.
+
+Exit code: 0 it is in force, 3 the acting bundle does not let you, 2 it does not load.`,
 				Action: func(c *cli.Context) error { return stateActivate(c, env) }},
 			{Name: "checkpoint", Usage: "store the state, so that the next start need not decide everything again", ArgsUsage: "DIR",
 				Flags: []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign with the key in `FILE`, made by `review keygen`"}},
@@ -97,7 +105,8 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 	case errors.Is(err, pdp.ErrNoState):
 		return nil, noState(dir)
 	case errors.Is(err, pdp.ErrLocked):
-		return nil, fmt.Errorf("%s: another process has the state open, and one at a time may", dir)
+		return nil, &hintedError{fmt.Errorf("%s: another process has the state open, and one at a time may", dir),
+			"ask again; where every command takes long, `conjunct state checkpoint` shortens how long it has it open"}
 	case err != nil:
 		return nil, unread(dir, err)
 	}

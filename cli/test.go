@@ -91,6 +91,9 @@ func test(c *cli.Context, env *Env) error {
 	if err != nil {
 		return usagef("", "--run: %v", err)
 	}
+	if c.Duration("timeout") <= 0 {
+		return usagef("write it like 5s", "--timeout %s leaves a test no time", c.Duration("timeout"))
+	}
 	paths, err := bundlePaths(c)
 	if err != nil {
 		return err

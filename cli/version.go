@@ -34,7 +34,7 @@ func versionCommand(env *Env) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the versions of Conjunct, Go, OPA, cel-go and of a bundle",
-		Flags: []cli.Flag{bundleFlag(), formatFlag("pretty", "json")},
+		Flags: []cli.Flag{bundleFlag("Without it no bundle is looked at"), formatFlag("pretty", "json")},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

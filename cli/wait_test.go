@@ -47,7 +47,7 @@ func TestACommandWaitsForAnotherOnesState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if code, complaints := decide(); code != exitFailed || !strings.Contains(complaints, "another process has the state open") {
+	if code, complaints := decide(); code != exitFailed || !strings.Contains(complaints, "another process has the state open") || !strings.Contains(complaints, "\nhint: ask again;") {
 		t.Errorf("while another one keeps it: exit %d, %q; want %d and the reason", code, complaints, exitFailed)
 	}
 }

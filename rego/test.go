@@ -68,7 +68,7 @@ func RunTests(ctx context.Context, s Suite) ([]TestResult, []Coverage, []Problem
 	}
 	out := make([]TestResult, len(results))
 	for i, r := range results {
-		out[i] = testResult(r)
+		out[i] = testResult(r, s.Timeout)
 	}
 	slices.SortFunc(out, func(a, b TestResult) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name))
@@ -98,12 +98,14 @@ func (s Suite) run(ctx context.Context, modules map[string]*ast.Module, option f
 	return out, nil
 }
 
-func testResult(r *tester.Result) TestResult {
+func testResult(r *tester.Result, limit time.Duration) TestResult {
 	out := TestResult{Package: strings.TrimPrefix(r.Package, "data."), Name: r.Name, Duration: r.Duration, Skipped: r.Skip, Failed: r.Fail || r.Error != nil}
 	if r.Location != nil {
 		out.File, out.Row = r.Location.File, r.Location.Row
 	}
 	switch {
+	case topdown.IsCancel(r.Error):
+		out.Why = fmt.Sprintf("not decided within %s", limit)
 	case r.Error != nil:
 		out.Why = r.Error.Error()
 	case r.Fail:
