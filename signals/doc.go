@@ -99,6 +99,10 @@
 // would read as an option; where shells or locales differ; where the line
 // sets options of patterns, runs another shell, or may change what is in the folder.
 //
+// A loop over words that are known (for f in a *.pem) is read once for each of them,
+// up to 256 statements in all, where its body does nothing that may set the
+// variable otherwise; its commands are those of every turn.
+//
 // `any` and `all` of both families have a member for every list of the scope:
 // whether any element may be on it (lists_folded), and whether all are (lists).
 // They are there when the conclusive list is.

@@ -31,8 +31,11 @@ type script struct {
 	scripts      []string // that were read for what they run
 	uses         []use    // patterns that were expanded
 	// options: how patterns are expanded may be another way than usual.
-	// asWritten: none is expanded.
+	// asWritten: none is expanded, and no variable of a loop.
 	options, asWritten bool
+	// bound: a variable of a loop was expanded. renames: variables may change by
+	// more than what says so.
+	bound, renames bool
 }
 
 // invocation is one command that would run.
@@ -158,6 +161,10 @@ type line struct {
 	quoted bool
 	// stdin is the text that a command is given to read, where that is known.
 	stdin *shellWord
+	// bindings are the variables of loops, in the turn that is read; turns is how many
+	// there are of the innermost one in all.
+	bindings map[string]string
+	turns    int
 }
 
 func (l *line) fail(code string) {
@@ -195,6 +202,7 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 		return in, in
 	}
 	l.out.options = l.out.options || strings.Contains(src, "GLOBIGNORE") || strings.Contains(src, "OPTS")
+	l.out.renames = l.out.renames || renames(src)
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
 		l.fail("parse")
@@ -546,37 +554,6 @@ func (l *line) ifClause(c *syntax.IfClause, in dirs) (ok, failed dirs) {
 		out = out.or(no)
 	}
 	return out, out
-}
-
-// loop reads a body that runs any number of times: once, and once more if it may
-// have changed the folder.
-func (l *line) loop(in dirs, body func(dirs) dirs) (ok, failed dirs) {
-	n, uses := len(l.out.commands), len(l.out.uses)
-	out := in.or(body(in))
-	if len(out.names) != len(in.names) || out.open != in.open {
-		// What was unknown stays so.
-		l.out.commands, l.out.uses = l.out.commands[:n], l.out.uses[:uses]
-		out = dirs{open: true}
-		body(out)
-	}
-	l.out.overlap(l.out.uses[uses:], len(l.out.commands), true)
-	return out, out
-}
-
-func (l *line) forClause(c *syntax.ForClause, in dirs) (ok, failed dirs) {
-	switch loop := c.Loop.(type) {
-	case *syntax.WordIter:
-		l.words(loop.Items, in)
-		if sensitive(loop.Name.Value) {
-			l.fail("environment")
-		}
-	default:
-		l.number(loop, in)
-	}
-	return l.loop(in, func(in dirs) dirs {
-		ok, failed := l.stmts(c.Do, in)
-		return ok.or(failed)
-	})
 }
 
 // callExpr reads a simple command.

@@ -18,6 +18,9 @@ import (
 // patternLine is a random line of commands that read, make and change files, most
 // of them by patterns.
 func patternLine(w *writer) string {
+	if w.r.IntN(5) == 0 {
+		return patternLoop(w)
+	}
 	var parts []string
 	for range 1 + w.r.IntN(3) {
 		parts = append(parts, patternCommand(w))
@@ -49,7 +52,9 @@ func patternLine(w *writer) string {
 }
 
 func patternCommand(w *writer) string {
-	switch w.r.IntN(13) {
+	switch w.r.IntN(16) {
+	case 13, 14:
+		return patternLoop(w)
 	case 0, 1, 2:
 		return w.pick("cat ", "tail -n 5 ", "grep -h . ", "cat -- ", "timeout 5 cat ", "sort ", "sed -n p ") + w.glob()
 	case 3:
@@ -72,6 +77,19 @@ func patternCommand(w *writer) string {
 		return "cat $(echo " + w.glob() + ") " + w.glob()
 	}
 	return "cat " + w.glob() + " " + w.glob()
+}
+
+// patternLoop is a loop over names and patterns whose body uses its variable.
+func patternLoop(w *writer) string {
+	items := w.pick(w.glob(), w.glob()+" "+w.file(), w.file()+" d1", "{f0,d0/f2}", "d0/{f2,*}", "'f 1' f0", "$(ls)", "f'*' f0", "d?")
+	body := ""
+	for range 1 + w.r.IntN(2) {
+		body += w.pick(`cat $f`, `cat "$f"`, `rm -f $f`, `touch "$f.x"`, `cp -r $f d0`, `cp $f f8; cat f8`, `mv $f d1/n`, `cat $f > $f.out`,
+			`cat f?$f`, `[ -f $f ] && cat $f`, `(cd $f && cat *)`, `cd $f && cat f*`, `f=f0; cat $f`, `read f; cat $f`, `for g in f0 $f; do cat "$g"; done`,
+			`for f in f9; do cat $f; done; cat $f`, `: ${f:=f9}; cat $f`, `g=$f; cat $g`, `sh -c 'cat $f f0'`, `sh -c "cat $f"`, `eval cat $f`,
+			`cat < $f`, `cat ${f%0}9`, `tee $f < f0`, `ln -s $f n1`, `find $f -type f -exec cat {} +`) + "; "
+	}
+	return w.pick("", "", "", "set -f; ", "IFS=/; ", "declare -n r=f; ", "f=f9; ") + "for f in " + items + "; do " + body + "done" + w.pick("", "", "; cat $f")
 }
 
 var fileName = regexp.MustCompile(`<<[^<>\n]*>>`)

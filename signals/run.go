@@ -636,6 +636,8 @@ func (l *line) code(c *invocation, w shellWord, in dirs) (ok, failed dirs) {
 	child := *l
 	child.depth++
 	child.stdin = nil
+	// Another shell does not have them, and this one may set them in the text.
+	child.bindings = nil
 	ok, failed = child.read(w.text, in)
 	l.rebound = l.rebound || child.rebound
 	return ok, failed
@@ -692,7 +694,7 @@ func (l *line) exit(c *invocation, words []shellWord, in dirs) (ok, failed dirs)
 
 // include runs a script in this shell: it may change the folder.
 func (l *line) include(c *invocation, words []shellWord, in dirs) (ok, failed dirs) {
-	l.out.moved = true
+	l.out.moved, l.out.renames = true, true
 	switch {
 	case len(words) > 0 && words[0].stream:
 		l.code(c, shellWord{open: true}, in)

@@ -43,9 +43,10 @@ func (s *script) overlap(uses []use, until int, again bool) {
 }
 
 // settled reports that what patterns match when the line runs is what was seen:
-// nothing that may run before changes it, and no option of the shell.
+// nothing that may run before changes it, and no option of the shell. A variable is
+// split at other signs where the line says so.
 func (s *script) settled(t *tree) bool {
-	if len(s.uses) == 0 {
+	if len(s.uses) == 0 && !s.bound {
 		return true
 	}
 	if s.options || slices.ContainsFunc(s.commands, func(c *invocation) bool { return slices.Contains(c.problems, "environment") }) {

@@ -349,7 +349,8 @@ func (e *expansion) inQuotes(s string) {
 	}
 }
 
-// parameter adds a variable. The home and the working directory are known.
+// parameter adds a variable. The home and the working directory are known, and
+// that of a loop over words that are.
 func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 	if !e.plain {
 		e.line.inside(p, e.in)
@@ -364,6 +365,8 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 		case "PWD":
 			value, known = e.in.only()
 			known = known && !e.line.loose
+		default:
+			value, known = e.line.bindings[p.Param.Value]
 		}
 	}
 	if !known || !quoted && strings.ContainsAny(value, " \t\n*?[\\") {
