@@ -66,8 +66,10 @@ func (d *decoder) match(tools *[]string) func(*datafile.Node) {
 	return func(n *datafile.Node) {
 		d.Object(n, "match", datafile.Fields{"tools": func(n *datafile.Node) {
 			d.Texts("match.tools", tools)(n)
-			if len(*tools) == 0 {
+			if n.Kind == datafile.Array && len(n.Items) == 0 {
 				d.Report(n, "data_range", "leave match out for every tool", "a gate that matches no tool never applies")
+			}
+			if len(*tools) == 0 {
 				*tools = nil
 			}
 		}})

@@ -184,6 +184,7 @@ func TestCrossReferences(t *testing.T) {
 		{"a gate without a name", cel("  - {expression: 1 == 1}\n"), []string{celFile + ":2:5 data_missing_key", celFile + ":2:5 cel_expression"}, "name"},
 		{"a gate without an expression", cel("  - {name: g}\n"), []string{celFile + ":2:5 data_missing_key", celFile + ":2:5 cel_expression"}, "expression"},
 		{"a gate of no tool", cel("  - {name: g, match: {tools: []}, expression: 1 == 1}\n"), []string{celFile + ":2:30 data_range"}, "never applies"},
+		{"tools that are no list", cel("  - {name: g, match: {tools: look}, expression: 1 == 1}\n"), []string{celFile + ":2:30 data_type"}, "must be a list"},
 		{"a gate of an undeclared tool", cel("  - {name: g, match: {tools: [lok]}, expression: 1 == 1}\n"), []string{celFile + ":2:22 cel_expression"}, `"look"`},
 		{"an unknown key of match", cel("  - {name: g, match: {tool: look}, expression: 1 == 1}\n"), []string{celFile + ":2:23 data_unknown_key"}, `did you mean "tools"?`},
 		{"on_fail of no resolution", cel("  - {name: g, on_fail: stop, expression: 1 == 1}\n"), []string{celFile + ":2:24 data_unknown_value"}, "block, review"},

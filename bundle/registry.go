@@ -26,10 +26,14 @@ func (d *decoder) registry(n *datafile.Node) registry {
 	}
 	d.Object(n, "the registry", datafile.Fields{
 		"undeclared": func(n *datafile.Node) {
-			d.Member("undeclared", &r.undeclared)(n)
-			if r.undeclared > engine.Propose {
-				d.Report(n, "data_unknown_value", "", "undeclared must be refuse or propose")
-				r.undeclared = engine.Refuse
+			said, before := "", len(d.Problems)
+			d.Text("undeclared", &said)(n)
+			switch {
+			case len(d.Problems) > before || said == engine.Refuse.String():
+			case said == engine.Propose.String():
+				r.undeclared = engine.Propose
+			default:
+				d.Report(n, "data_unknown_value", engine.DidYouMean(said, []string{engine.Refuse.String(), engine.Propose.String()}), "undeclared must be refuse or propose")
 			}
 		},
 		"inferred": func(n *datafile.Node) {
