@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -36,7 +38,7 @@ force into DIR/bundles. DIR is new or empty. Prints the bundle's digest.`,
 				Description: `Asks the authority rule of the bundle in force, as the operating system's user in the
 role operator, and journals the answer. What was approved or asked under the bundle
 before is void where the contract binds approvals to it: the agent proposes the call
-again. A bundle that does not load changes nothing.
+again. A bundle that does not load changes nothing, and that is journalled.
 
 Exit code: 0 it is in force, 3 the acting bundle does not let you, 2 it does not load.`,
 				Action: func(c *cli.Context) error { return stateActivate(c, env) }},
@@ -104,6 +106,8 @@ func openState(c *cli.Context, env *Env, dir string) (*pdp.PDP, error) {
 	switch {
 	case errors.Is(err, pdp.ErrNoState):
 		return nil, noState(dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, usagef("name the directory that holds it", "%s is no directory", dir)
 	case errors.Is(err, pdp.ErrLocked):
 		return nil, &hintedError{fmt.Errorf("%s: another process has the state open, and one at a time may", dir),
 			"ask again; where every command takes long, `conjunct state checkpoint` shortens how long it has it open"}
@@ -184,13 +188,17 @@ func stateActivate(c *cli.Context, env *Env) error {
 	if !c.IsSet("bundle") {
 		return usagef("name it with --bundle", "nothing says which bundle to put in force")
 	}
-	b, err := loadBundle(c)
-	if err != nil {
-		return err
+	b, unloaded := loadBundle(c)
+	var load *bundle.LoadError
+	if unloaded != nil && !errors.As(unloaded, &load) {
+		return unloaded
 	}
 	p, err := openState(c, env, dir)
 	if err != nil {
 		return err
+	}
+	if unloaded != nil {
+		return cmp.Or(errors.Join(p.NotLoaded(operator()), p.Close()), unloaded)
 	}
 	err = errors.Join(p.Activate(c.Context, b, operator()), p.Close())
 	if err == nil {

@@ -332,3 +332,16 @@ func (p *PDP) Activate(ctx context.Context, b *bundle.Bundle, by engine.Identity
 	}})
 	return errors.Join(err, refused)
 }
+
+// NotLoaded journals that a bundle which was to be put in force did not load. The
+// old one stays.
+func (p *PDP) NotLoaded(by engine.Identity) error {
+	body, err := reexam.Activation(engine.BundleID{}, by, reexam.NotLoaded)
+	if err != nil {
+		return err
+	}
+	_, err = p.ask(request{now: p.options.Now(), draft: func(place) (string, []byte, *bundle.Bundle, error) {
+		return reexam.OpActivate, body, nil, nil
+	}})
+	return err
+}

@@ -322,6 +322,12 @@ func TestActivation(t *testing.T) {
 	if d := decided(t, p, call(t, "t", "c2", "read_ticket", `{"ticket":"INC-2"}`)); !d.Permit || d.Bundle.Digest != first {
 		t.Fatalf("%v under %s", d.Outcome, d.Bundle.Digest)
 	}
+	if err := p.NotLoaded(engine.Identity{Name: "op", Role: "operator"}); err != nil {
+		t.Fatal(err)
+	}
+	if all := entries(t, dir); !strings.Contains(string(all[len(all)-1].Body), `"bundle":"","by":{"name":"op"`) || p.Bundle().Bundle().Digest != first {
+		t.Errorf("a bundle that did not load: %s with %s in force", all[len(all)-1].Body, p.Bundle().Bundle().Digest)
+	}
 	if err := p.Activate(ctx, stricter, engine.Identity{Name: "op", Role: "operator"}); err != nil {
 		t.Fatal(err)
 	}

@@ -302,6 +302,10 @@ func difference(got, want []byte) string {
 	return fmt.Sprintf("got ...%s..., the entry has ...%s...", show(got), show(want))
 }
 
+// NotLoaded is what an activate entry says of a bundle that did not load: it names
+// none, asks nobody, and leaves the one before in force.
+const NotLoaded = "not_loaded"
+
 // Activation is the body of an activate entry.
 func Activation(id engine.BundleID, by engine.Identity, invalid string) ([]byte, error) {
 	return action.CanonicalValue(map[string]any{"bundle": id.Digest, "revision": id.Revision, "invalid": invalid,
@@ -327,7 +331,11 @@ func (f *Fold) activate(ctx context.Context, e journal.Entry) error {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
 	// Only the first activation has nobody behind it.
-	if f.bundle != nil {
+	if a.Invalid == NotLoaded {
+		if f.bundle == nil || a.Bundle != "" || a.Revision != "" {
+			return &Problem{e.Seq, Differs, "a bundle that did not load has no name, and there is one in force before"}
+		}
+	} else if f.bundle != nil {
 		ok, _ := f.bundle.May(ctx, engine.AuthorityRequest{Op: engine.OpActivate, By: a.By})
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -307,6 +307,8 @@ func TestAForgerIsFound(t *testing.T) {
 
 		{"a refused activation made one", 9, edit(`"invalid":"invalid_activate"`, `"invalid":""`), reexam.Differs, 9},
 		{"a refused activation made the operator's", 9, edit(`"role":"agent"`, `"role":"operator"`), reexam.Differs, 9},
+		{"a refused activation made a bundle that did not load", 9, edit(`"invalid":"invalid_activate"`, `"invalid":"not_loaded"`), reexam.Differs, 9},
+		{"a first bundle that did not load", 1, edit(`"invalid":""`, `"invalid":"not_loaded"`), reexam.Differs, 1},
 		{"an activation by nobody, in the middle", 6, func(_ *testing.T, _ string, l []line, i int) []line { l[i] = l[0]; return l }, reexam.Differs, 6},
 		{"an activation of another revision", 1, edit(`"revision":"`, `"revision":"x`), reexam.BundleWrong, 1},
 		{"an unknown field in an activation", 1, edit(`"revision":`, `"revisiom":1,"revision":`), reexam.Differs, 1},
