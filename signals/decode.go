@@ -3,6 +3,7 @@ package signals
 import (
 	"bytes"
 	"compress/bzip2"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base32"
@@ -99,6 +100,7 @@ func (d *decoder) decode(p piece) {
 			d.from(p, text, certain, names...)
 		}
 	}
+	d.turned(p)
 	d.join(p)
 	for _, r := range runs {
 		d.decodeRuns(p, r)
@@ -118,6 +120,44 @@ func (d *decoder) letters(p piece) {
 	if names != nil {
 		d.from(p, text, certain, names...)
 	}
+}
+
+// turned reads a text back to front, or with its letters turned by thirteen, where
+// something in it says that a program would.
+func (d *decoder) turned(p piece) {
+	for _, t := range turnings {
+		there := slices.ContainsFunc(t.signs, func(sign string) bool { return strings.Contains(p.text, sign) })
+		if there && !slices.Contains(p.encodings, t.name) && t.said.MatchString(p.text) {
+			d.from(p, strings.Map(t.letter, t.order(p.text)), certain, t.name)
+		}
+	}
+}
+
+var turnings = []struct {
+	name   string
+	signs  []string // nothing is turned where none of these is
+	said   pattern
+	order  func(string) string
+	letter func(rune) rune
+}{
+	{"reversed", []string{"[::-1]", "rev", "Rev"}, re(`\[::-1\]|(?i:reversed?\()|strrev\(|\|[ \t]*rev\b`), backToFront, func(r rune) rune { return r }},
+	{"rot13", []string{"13", "n-z", "N-Z"}, re(`(?i)rot_?-?13|n-za-m`), func(s string) string { return s }, rot13},
+}
+
+func backToFront(s string) string {
+	rs := []rune(s)
+	slices.Reverse(rs)
+	return string(rs)
+}
+
+func rot13(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return 'a' + (r-'a'+13)%26
+	case 'A' <= r && r <= 'Z':
+		return 'A' + (r-'A'+13)%26
+	}
+	return r
 }
 
 // join reads a text with its parts put together: as a program certainly would,
@@ -185,7 +225,30 @@ var escapings = [][]escaping{
 	}}},
 	{{"codes", ",", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
 	{{"codes", ":", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
+	{{"dump", " ", fromDump}},
 	{{"codes", " ", func(s string) string { return listedSign.ReplaceAllStringFunc(s, fromList) }}},
+}
+
+// dumped is a line of a dump in hexadecimal: where it stands, and its bytes.
+var dumped = re(`(?m)^[ \t]*[0-9A-Fa-f]{4,16}:?[ \t]+((?:[0-9A-Fa-f]{2}){1,8}(?:[ \t]{1,3}(?:[0-9A-Fa-f]{2}){1,8}){0,31})(?:[ \t|].*)?\r?$`)
+
+// fromDump reads the bytes of a dump as one text.
+func fromDump(s string) string {
+	lines := dumped.FindAllStringSubmatch(s, -1)
+	if lines == nil {
+		return s
+	}
+	var b strings.Builder
+	for _, m := range lines {
+		b.WriteString(strings.Join(strings.Fields(m[1]), ""))
+	}
+	digits := b.String()
+	raw, err := hex.DecodeString(digits[:len(digits)/2*2])
+	if err != nil {
+		return s
+	}
+	text, _, _ := open(raw)
+	return text
 }
 
 // oneByte is the byte with a number.
@@ -526,8 +589,41 @@ func open(raw []byte) (text, packing, problem string) {
 	if utf8.Valid(raw) && !bytes.ContainsRune(raw, 0) && mostlyPrintable(raw) {
 		return string(raw), "", ""
 	}
+	if text := inflated(raw); text != "" {
+		return text, "deflate", ""
+	}
 	return printable(raw), "", ""
 }
+
+// inflated is the text that bytes are the packed form of, without the frame that
+// would tell so; empty where they are not, or not of a text.
+func inflated(raw []byte) string {
+	if len(raw) < minEncoded {
+		return ""
+	}
+	x, _ := inflaters.Get().(*inflater)
+	defer inflaters.Put(x)
+	x.text.Reset()
+	x.source.Reset(raw)
+	if err := x.reader.(flate.Resetter).Reset(&x.source, nil); err != nil {
+		return ""
+	}
+	_, err := x.text.ReadFrom(io.LimitReader(x.reader, maxText))
+	text := x.text.Bytes()
+	if err != nil || len(text) < minEncoded || x.source.Len() > 2 || !utf8.Valid(text) || !mostlyPrintable(text) {
+		return ""
+	}
+	return string(text)
+}
+
+// inflater unpacks, and is used again: nearly nothing that is tried is packed.
+type inflater struct {
+	source bytes.Reader
+	reader io.ReadCloser
+	text   bytes.Buffer
+}
+
+var inflaters = sync.Pool{New: func() any { return &inflater{reader: flate.NewReader(bytes.NewReader(nil))} }}
 
 var packings = []struct {
 	name, magic string

@@ -227,7 +227,10 @@ var (
 	// another kind of key.
 	otherWords = []string{"id", "ids", "hash", "digest", "checksum", "sha", "sha1", "sha256", "sha512", "md5", "etag", "name", "names", "path", "file", "url", "uri",
 		"endpoint", "length", "len", "size", "type", "kind", "count", "version", "commit", "rev", "ref", "revision", "fingerprint", "policy", "field", "label", "prefix", "suffix",
-		"pattern", "regex", "format", "header", "scope", "expiry", "ttl", "limit", "max", "min", "index", "hint", "error", "message", "prompt", "placeholder"}
+		"pattern", "regex", "format", "header", "scope", "expiry", "ttl", "limit", "max", "min", "index", "hint", "error", "message", "prompt", "placeholder",
+		"address", "addr", "arn", "alias", "issuer", "audience", "provider", "manager", "service", "store", "class", "enabled", "required", "validator", "rotation", "algorithm", "alg",
+		"location", "dir", "directory", "bucket", "table", "column", "domain", "host", "port", "user", "username", "email", "title", "description", "status", "state", "expires", "duration",
+		"interval", "timeout", "event", "usage"}
 	// plainKeys are the words before "key" that make it a key of another kind.
 	plainKeys = []string{"cache", "primary", "foreign", "public", "pub", "partition", "sort", "object", "idempotency", "i18n", "translation", "storage", "bucket", "row", "map", "hash", "dedupe", "group", "query", "registry", "lookup"}
 
@@ -303,14 +306,40 @@ var (
 	// standIn is what people write where a secret goes.
 	standIn = re(`(?i)your|my[-_]?(?:secret|token|key|pass)|x{4,}|\*{3,}|\.{3}|placeholder|change[-_]?(?:me|it)|replace|dummy|example|sample|redacted|insert|todo|fixme|not[-_]?(?:a[-_]?)?(?:real|secret)|fake|12345678|abcdefgh|deadbeef|<[^>]*>|\$\{|\$\(|\{\{|%\(|process\.env|os\.environ|getenv|secrets\.|vault:|^\$|^%[A-Z_]+%$|^@`)
 	// standInWhole are whole values that are no secrets.
-	standInWhole = re(`(?i)^(?:pass(?:word|wd)?|secret|token|key|test|admin|root|user|guest|none|null|true|false|undefined|string|hunter2)[\d!]{0,6}$`)
+	standInWhole = re(`(?i)^(?:pass(?:word|wd)?|p[a@4][s5$]{2}w[o0]rd|admin\d*|letmein|qwerty|welcome|secret|token|key|test|admin|root|user|guest|none|null|true|false|undefined|string|hunter2)[\d!@#$]{0,6}$`)
 )
 
 // placeholder reports whether a value stands in for a secret.
 func placeholder(v string) bool {
 	v = strings.Trim(v, "\"'`")
-	return standIn.MatchString(v) || standInWhole.MatchString(v) || entropy(v) < 1.5
+	return standIn.MatchString(v) || standInWhole.MatchString(v) || spelled(v) || entropy(v) < 1.5
 }
+
+// spelled reports a value that is put together of words, one of them about secrets
+// or trying things out, and of small numbers: what tests and examples have.
+func spelled(v string) bool {
+	said := false
+	for _, p := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("-_. :", r) }) {
+		word := strings.ToLower(strings.TrimRight(p, "0123456789"))
+		switch digits := len(p) - len(word); {
+		case digits > 4, word == "" && digits == 0:
+			return false
+		case slices.Contains(standInWords, word):
+			said = true
+		case word == "":
+		case digits > 0, len(word) > 14, !plainWord.MatchString(p), len(word) > 2 && !strings.ContainsAny(word, "aeiouy"):
+			return false
+		}
+	}
+	return said
+}
+
+var (
+	plainWord = re(`^(?:[a-z]+|[A-Z][a-z]+|[A-Z]+)$`)
+	// standInWords are what people call a secret that is none.
+	standInWords = strings.Fields("test tests testing mock mocked fake stub dev local demo token tokens key keys apikey api secret secrets password pass passwd pwd credential credentials " +
+		"client auth jwt valid invalid expired wrong bad good new old first second other another session refresh access abc foo bar baz sk pk")
+)
 
 // example reports whether a finding is a documented example. A token of a known
 // form is what its issuer made it, so words in it say little.

@@ -3,6 +3,7 @@ package signals
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -103,6 +104,15 @@ var encodings = map[string]func(string) string{
 	"zlib": func(s string) string {
 		return packed(s, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
 	},
+	"deflate": func(s string) string {
+		return packed(s, func(w io.Writer) io.WriteCloser {
+			f, _ := flate.NewWriter(w, flate.BestCompression)
+			return f
+		})
+	},
+	"hexdump": func(s string) string { return hex.Dump([]byte(s)) },
+	"back":    backToFront,
+	"rot13":   func(s string) string { return strings.Map(rot13, s) },
 	"utf16le": func(s string) string { return wide("\xff\xfe", s, 0) },
 	"utf16be": func(s string) string { return wide("\xfe\xff", s, 1) },
 	"utf16":   func(s string) string { return wide("", s, 0) },
