@@ -45,8 +45,15 @@ func audit(l *loader, c Case, dir string) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	if err := j.write(max(ask.Records, 1), nil, ask.Checkpoint); err != nil {
+	records := max(ask.Records, 1)
+	if err := j.write(max(records, ask.Checkpoint), nil, ask.Checkpoint); err != nil {
 		return answered{}, err
+	}
+	if ask.Checkpoint > records {
+		// The checkpoint vouches for records that are not there any more.
+		if err := j.cut(records); err != nil {
+			return answered{}, err
+		}
 	}
 	if err := damage(j); err != nil {
 		return answered{}, err
@@ -161,6 +168,15 @@ func (j *audited) lines() ([][]byte, error) {
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	return lines[:len(lines)-1], nil
+}
+
+// cut leaves the first n records.
+func (j *audited) cut(n int) error {
+	lines, err := j.lines()
+	if err != nil {
+		return err
+	}
+	return j.rewrite(lines[:min(n, len(lines))])
 }
 
 func (j *audited) rewrite(lines [][]byte) error {

@@ -147,14 +147,23 @@ func TestMutationSentences(t *testing.T) {
 		"whole file replaced by a new valid chain", "hash of record 2 changed", "sequence number of record 4 changed", "field of record 2 edited",
 		"deny changed to allow in record 2", "all hashes recomputed after edit of record 2", "last record edited and its own hash recomputed", "file emptied",
 		"file removed", "rotated into two files, older missing", "rotated into three files, middle missing", "first segment removed",
-		"log copied, then one append to each copy", "two writers append at the same time", "log shrunk to 4, then sealed again"}
+		"log copied, then one append to each copy", "two writers append at the same time", "log shrunk to 4, then sealed again",
+		"log rolled back to record 3", "record 2 and record 3 swapped", "two records swapped", "record 5 moved before record 2", "record 2 moved behind record 4",
+		"last record appended twice", "a record from another log inserted after record 3", "one bit flipped in the middle", "empty line between records 2 and 3",
+		"trailing garbage after the last record", "a byte order mark added", "white space added inside record 3", "key order of record 3 changed",
+		"duplicate key added to record 3", "unknown field added to record 3", "hash field removed from record 2", "unicode escape of a letter in record 3",
+		"number in record 2 rewritten as 1.0", "previous hash of record 4 zeroed", "record 4 numbered 5", "record 3 encoded again", "approver in record 3 changed",
+		"line separators replaced by U+2028", "newlines removed", "file removed and a new one started", "whole file replaced by another valid log",
+		"rotated into two files, order swapped", "rotated into two files, overlap of one record", "rotated into two files, gap of one record",
+		"checkpoint ahead of the log", "log file renamed", "file truncated to 0 bytes"}
 	checked := `,"checkpoint":6}`
 	for _, s := range found {
 		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Got != Error {
 			t.Errorf("%q: got %s %s (%s), want error", s, r.Got, r.Result, r.Why)
 		}
 	}
-	for _, s := range []string{"", "none", "rotated into two files, both present", "rotated into three files, all present"} {
+	for _, s := range []string{"", "none", "rotated into two files, both present", "rotated into three files, all present",
+		"untouched", "log copied to another folder and verified there", "file closed and opened again"} {
 		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Got != Allow {
 			t.Errorf("%q: got %s (%s), want allow", s, r.Got, r.Why)
 		}

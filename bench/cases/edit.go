@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,13 @@ func dropEnd(lines [][]byte, m []string) ([][]byte, error) {
 		return lines[n:], nil
 	}
 	return lines[:len(lines)-n], nil
+}
+
+func dropLast(lines [][]byte, _ []string) ([][]byte, error) {
+	if len(lines) == 0 {
+		return nil, errTooShort
+	}
+	return lines[:len(lines)-1], nil
 }
 
 // at is the index of a record that a sentence numbers from one.
@@ -79,6 +87,29 @@ func swap(lines [][]byte, m []string) ([][]byte, error) {
 	return lines, nil
 }
 
+func swapMiddle(lines [][]byte, _ []string) ([][]byte, error) {
+	i := len(lines) / 2
+	return swap(lines, []string{"", strconv.Itoa(i), strconv.Itoa(i + 1)})
+}
+
+// moveBeside puts a record before another one, or behind it.
+func moveBeside(lines [][]byte, m []string) ([][]byte, error) {
+	from, errFrom := at(lines, m[1])
+	to, errTo := at(lines, m[3])
+	if errFrom != nil || errTo != nil || from == to {
+		return nil, errTooShort
+	}
+	moved := lines[from]
+	lines = slices.Delete(lines, from, from+1)
+	if from < to {
+		to--
+	}
+	if m[2] == "after" || m[2] == "behind" {
+		to++
+	}
+	return slices.Insert(lines, to, moved), nil
+}
+
 func repeat(lines [][]byte, m []string) ([][]byte, error) {
 	i, err := at(lines, m[1])
 	if err != nil {
@@ -101,9 +132,10 @@ func joinLines(lines [][]byte, m []string) ([][]byte, error) {
 	if len(lines) < 2 {
 		return nil, errTooShort
 	}
-	by := map[string]byte{"vertical tab": '\v', "space": ' ', "carriage return": '\r', "form feed": '\f'}[m[1]]
+	by := map[string]string{"vertical tab": "\v", "space": " ", "carriage return": "\r", "form feed": "\f", "u+2028": "\u2028", "line separator": "\u2028",
+		"u+2029": "\u2029", "paragraph separator": "\u2029", "u+0085": "\u0085", "nel": "\u0085"}[m[len(m)-1]]
 	i := len(lines) / 2
-	lines[i-1] = append(bytes.TrimSuffix(lines[i-1], []byte("\n")), by)
+	lines[i-1] = append(bytes.TrimSuffix(lines[i-1], []byte("\n")), by...)
 	return lines, nil
 }
 
@@ -278,6 +310,62 @@ func reorderKeys(lines [][]byte, m []string) ([][]byte, error) {
 	return lines, nil
 }
 
+func byteOrderMark(lines [][]byte, _ []string) ([][]byte, error) {
+	if len(lines) == 0 {
+		return nil, errTooShort
+	}
+	lines[0] = append([]byte("\ufeff"), lines[0]...)
+	return lines, nil
+}
+
+// repeatKey gives a record one of its keys twice.
+func repeatKey(lines [][]byte, m []string) ([][]byte, error) {
+	return respell(lines, m, regexp.MustCompile(`^\{`), `{"seq":0,`)
+}
+
+// addKey gives a record a key that no record has.
+func addKey(lines [][]byte, m []string) ([][]byte, error) {
+	i, err := at(lines, m[1])
+	if err != nil {
+		return nil, err
+	}
+	lines[i], err = change(lines[i], func(entry map[string]any) { entry["extra"] = true })
+	return lines, err
+}
+
+func dropHash(lines [][]byte, m []string) ([][]byte, error) {
+	i, err := at(lines, m[1])
+	if err != nil {
+		return nil, err
+	}
+	lines[i], err = change(lines[i], func(entry map[string]any) { delete(entry, "hash") })
+	return lines, err
+}
+
+// escapeLetter writes a letter of a record in another way.
+func escapeLetter(lines [][]byte, m []string) ([][]byte, error) {
+	return respell(lines, m, regexp.MustCompile(`"durable"`), `"\u0064urable"`)
+}
+
+// respellNumber writes a number of a record in another way.
+func respellNumber(lines [][]byte, m []string) ([][]byte, error) {
+	return respell(lines, m, regexp.MustCompile(`("seq":\d+)`), `$1.0`)
+}
+
+// respell changes the bytes of a record and not what they mean.
+func respell(lines [][]byte, m []string, what *regexp.Regexp, by string) ([][]byte, error) {
+	number := m[1]
+	if number == "" && len(m) > 2 {
+		number = m[2]
+	}
+	i, err := at(lines, number)
+	if err != nil {
+		return nil, err
+	}
+	lines[i] = what.ReplaceAll(lines[i], []byte(by))
+	return lines, nil
+}
+
 func carriageReturns(lines [][]byte, _ []string) ([][]byte, error) {
 	for i, l := range lines {
 		lines[i] = append(bytes.TrimSuffix(slices.Clone(l), []byte("\n")), "\r\n"...)
@@ -314,6 +402,10 @@ const later = "2030-01-03T00:00:00Z"
 
 func editHash(lines [][]byte, m []string) ([][]byte, error) {
 	return set(lines, m[1], "hash", action.Hash([]byte("another")))
+}
+
+func editLink(lines [][]byte, m []string) ([][]byte, error) {
+	return set(lines, m[1], "prev", action.Hash(nil))
 }
 
 func editNumber(lines [][]byte, m []string) ([][]byte, error) {
@@ -360,6 +452,41 @@ func (j *audited) rotate(files, missing string) error {
 	case "newer", "newest", "last":
 		return os.Remove(names[n-1])
 	}
+	return nil
+}
+
+// disorder rotates into two files that do not follow each other.
+func (j *audited) disorder(how string) error {
+	lines, err := j.lines()
+	if err != nil {
+		return err
+	}
+	half := len(lines) / 2
+	if half < 1 {
+		return errTooShort
+	}
+	older, newer := lines[:half], lines[half:]
+	switch {
+	case strings.Contains(how, "swapped") || strings.Contains(how, "order"):
+		older, newer = newer, older
+	case strings.HasPrefix(how, "gap") || strings.Contains(how, "missing") || strings.Contains(how, "lost"):
+		newer = newer[1:]
+	default:
+		newer = lines[half-1:]
+	}
+	if err := os.WriteFile(filepath.Join(j.dir, "journal.1.jsonl"), bytes.Join(older, nil), 0o600); err != nil {
+		return err
+	}
+	return j.rewrite(newer)
+}
+
+// move takes the whole state to another directory.
+func (j *audited) move() error {
+	to := j.dir + "-elsewhere"
+	if err := os.Rename(j.dir, to); err != nil {
+		return err
+	}
+	j.dir = to
 	return nil
 }
 

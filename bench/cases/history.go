@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type history struct {
 	requester string
 	policy    string // version in force
 	callID    string
+	moved     bool // something that the approval was given under is another by now
 
 	onlyKnown  bool
 	restricted []string        // tools that are asked about
@@ -51,16 +53,27 @@ type approval struct {
 	Expires       string
 	UsesLeft      *int
 	Revoked       bool
+	Said          string // what the answer was, where it is not only a yes
+	// pins are further conditions that the yes was given under, by name. They are
+	// the case's own: its context says what they are by now.
+	pins map[string]json.RawMessage
 
 	unnamed, undated bool
 }
 
-// void reports an approval that is none: whoever gave it is not named, or nobody
-// can tell until when it holds. One without these keys leaves them to the contract.
-func (a *approval) void() bool { return a.unnamed || a.undated }
+// void reports an approval that is none: it says something else than yes, whoever
+// gave it is not named, or nobody can tell until when it holds. One without these
+// keys leaves them to the contract.
+func (a *approval) void() bool {
+	return a.unnamed || a.undated || a.Said != "" && !slices.Contains(yes, strings.ToLower(a.Said))
+}
+
+// yes are the words for an approval.
+var yes = []string{"approve", "approved", "allow", "allowed", "yes", "granted", "accepted", "active", "valid"}
 
 // UnmarshalJSON reads an approval. Keys that say nothing of the approval itself
-// are the arguments that were approved.
+// are what it was given under, or, where no arguments are given, the arguments
+// that were approved.
 func (a *approval) UnmarshalJSON(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -69,6 +82,11 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	into := map[string]any{"tool": &a.Tool, "arguments": &a.Arguments, "policy_version": &a.PolicyVersion, "approver": &a.Approver, "expires": &a.Expires, "uses_left": &a.UsesLeft, "revoked": &a.Revoked}
 	_, named := all["approver"]
 	_, dated := all["expires"]
+	for _, word := range []string{"decision", "outcome", "status", "state"} {
+		if _, given := all[word]; given && (all["arguments"] != nil || all["tool"] != nil) {
+			into[word] = &a.Said
+		}
+	}
 	for name, to := range into {
 		if v, ok := all[name]; ok {
 			if err := json.Unmarshal(v, to); err != nil {
@@ -79,8 +97,9 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	}
 	_, err := time.Parse(time.RFC3339, a.Expires)
 	a.unnamed, a.undated = named && a.Approver == "", dated && err != nil
-	if len(all) > 0 && len(a.Arguments) > 0 {
-		return &unsupported{"an approval with arguments and further keys"}
+	if len(a.Arguments) > 0 {
+		a.pins = all
+		return nil
 	}
 	if len(all) > 0 {
 		arguments, err := json.Marshal(all)
@@ -99,37 +118,75 @@ type report struct {
 // checker is the name under which the answer of an outside checker is evidence.
 const checker = "checker"
 
+// outside is what became of asking an outside checker: a program or a service.
+type outside struct {
+	Decision  string
+	Error     string
+	Exit      int
+	ExitCode  int `json:"exit_code"`
+	Stdout    string
+	Stderr    string
+	Timeout   bool
+	Signal    string
+	Panic     string
+	Status    int // of a service, as HTTP has it
+	Body      string
+	Took      float64 `json:"duration_ms"`
+	MayTake   float64 `json:"timeout_ms"`
+	Truncated bool
+}
+
+// clean reports that the checker ended, in time and as one that has decided does.
+func (o outside) clean() bool {
+	ended := o.Error == "" && o.Exit == 0 && o.ExitCode == 0 && o.Signal == "" && o.Panic == "" && !o.Truncated
+	inTime := !o.Timeout && (o.MayTake == 0 || o.Took <= o.MayTake)
+	return ended && inTime && (o.Status == 0 || o.Status == 200)
+}
+
 // evaluator takes the answer of an outside checker. Only a clean exit with a
 // decision that is known is a pass; an explicit deny is a fail, whatever else
 // went wrong.
-func (s *setup) evaluator(raw json.RawMessage) error {
-	var e struct {
-		Decision string
-		Error    string
-		Exit     int
-		Stdout   string
-		Stderr   string
-		Timeout  bool
-		Signal   string
+func (s *setup) evaluator(raw json.RawMessage) error { return s.ask(checker, raw) }
+
+// evaluators takes the answers of several checkers: each of them has to pass.
+func (s *setup) evaluators(raw json.RawMessage) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return err
 	}
+	if len(all) == 0 {
+		// Nobody was asked, so nothing is known.
+		return s.ask(checker, json.RawMessage("{}"))
+	}
+	for i, one := range all {
+		if err := s.ask(fmt.Sprintf("%s_%d", checker, i+1), one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask notes what a checker answered as evidence by a name.
+func (s *setup) ask(name string, raw json.RawMessage) error {
+	var e outside
 	if err := strictly(raw, &e); err != nil {
 		return &unsupported{"evaluator: " + err.Error()}
 	}
-	if e.Decision == "" && e.Stdout != "" {
-		e.Decision = decisionIn(e.Stdout)
+	if e.Decision == "" {
+		e.Decision = decisionIn(e.Stdout + e.Body)
 	}
 	status := engine.Unknown
-	switch clean := e.Error == "" && e.Exit == 0 && !e.Timeout && e.Signal == ""; {
+	switch {
 	case statusOf(e.Decision) == engine.Fail:
 		status = engine.Fail
-	case clean && e.Decision == "ask":
+	case e.clean() && e.Decision == "ask":
 		status = engine.Pass
-		s.gates = append(s.gates, celGate{Name: "checker-asks", Expression: "false", Message: "the checker wants a person to look", OnFail: "review"})
-	case clean:
+		s.gates = append(s.gates, celGate{Name: strings.ReplaceAll(name, "_", "-") + "-asks", Expression: "false", Message: "the checker wants a person to look", OnFail: "review"})
+	case e.clean():
 		status = statusOf(e.Decision)
 	}
-	s.history.required = append(s.history.required, checker)
-	s.history.reports = append(s.history.reports, report{checker, status})
+	s.history.required = append(s.history.required, name)
+	s.history.reports = append(s.history.reports, report{name, status})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"regexp"
@@ -19,31 +20,49 @@ type lineEdit func(lines [][]byte, m []string) ([][]byte, error)
 // The first that matches is taken; N is the number of a record.
 var edits = compiled([]phrase{
 	{`(first|last) (?:(\w+) )?records (?:is |are |was |were )?REMOVED`, dropEnd},
+	{`checkpoint (?:is )?(?:ahead of|newer than|beyond|after) (?:log|journal|file)`, dropLast},
 	{`records N (?:and|to|through|-) N (?:are |were )?REMOVED`, dropRange},
 	{`record N (?:is |was )?REMOVED`, dropOne},
 	{`(?:log|file) (?:is |was )?(?:shrunk|cut|truncated) to (\d+)`, shrink},
 	{`(?:cut|truncated|torn|cut off) (?:in|inside|within) (?:middle of )?record N`, cutWithin},
 	{`(?:log|file) (?:is |was )?(?:replaced by|rolled back to|restored from) (?:an? )?(?:older |earlier |old )?(?:copy|version|state|backup)`, older},
-	{`records N and N (?:are |were )?(?:swapped|reordered|exchanged)`, swap},
-	{`record N (?:is |was )?moved to (front|start|end)`, moveTo},
-	{`record N (?:is |was )?(?:duplicated|repeated|inserted again|copied|replayed)`, repeat},
+	{`rolled back to record N`, shrink},
+	{`records N and (?:record )?N (?:are |were )?SWAPPED`, swap},
+	{`record N and (?:record )?N (?:are |were )?SWAPPED`, swap},
+	{`(?:two|neighbouring|adjacent|last two) records (?:are |were )?SWAPPED`, swapMiddle},
+	{`record N (?:is |was )?moved (?:to )?(front|start|end)`, moveTo},
+	{`record N (?:is |was )?moved (before|after|behind|in front of) record N`, moveBeside},
+	{`record N (?:is |was )?(?:duplicated|repeated|inserted again|copied|replayed|appended (?:again|twice))`, repeat},
+	{`record (?:from|of) another (?:log|journal|chain|file|trace|tenant) (?:is |was )?(?:inserted|added|spliced in|copied in)(?: (?:after|behind) record N)?`, insertAfter},
 	{`record (?:is |was )?(?:inserted|added|forged) (?:after|behind) record N`, insertAfter},
-	{`(?:blank|empty) line (?:is |was )?(?:inserted|added|appended)(?: after record N)?`, blankLine},
-	{`(?:(?:nul|zero|null) bytes?|garbage|bytes|junk) (?:is |are |was |were )?(?:appended|added|left) ?(?:at the end)?`, appendBytes},
-	{`(?:space|white ?space|tab)s? (?:is |was )?(?:added|inserted) (?:in|into|to) record N`, padRecord},
-	{`keys of record N (?:are |were )?(?:reordered|swapped|in another order)`, reorderKeys},
+	{`(?:blank|empty) line (?:is |was )?(?:inserted|added|appended)?(?: ?(?:after record N|between records N and N))?`, blankLine},
+	{`(?:trailing )?(?:(?:nul|zero|null) bytes?|garbage|bytes|junk)(?: is| are| was| were)?(?: (?:appended|added|left|at end|at the end|after record N))+`, appendBytes},
+	{`\bbom\b|byte order mark`, byteOrderMark},
+	{`(?:space|white ?space|tab)s? (?:is |was )?(?:added|inserted) (?:in|into|to|inside|within) record N`, padRecord},
+	{`(?:keys?|key order|order of keys) (?:of|in) record N (?:are |were |is |was )?(?:reordered|swapped|changed|in another order)`, reorderKeys},
+	{`(?:duplicate|second|same|repeated) (?:key|field) (?:is |was )?(?:added|inserted)? ?(?:to|in|into) record N`, repeatKey},
+	{`(?:\w+ )?(?:key|field) (?:is |was )?(?:added|inserted) (?:to|in|into) record N`, addKey},
+	{`(?:hash|prev|previous hash|link)(?: field)? (?:is |was )?REMOVED (?:from|of|in) record N`, dropHash},
+	{`(?:unicode )?escape .*record N|record N .*(?:unicode )?escape`, escapeLetter},
+	{`number in record N .*(?:written|rewritten|spelled)`, respellNumber},
 	{`crlf|line end(?:s|ings)? (?:are |were )?(?:changed|converted)`, carriageReturns},
 	{`(?:timestamps?|times?|clock) (?:of record N )?(?:is |are |was |were )?(?:moved|set|put|turned) (?:back|forward|ahead)`, moveTimes},
-	{`newline (?:is |was )?replaced by a (vertical tab|space|carriage return|form feed)`, joinLines},
+	{`(?:newline|line end|line break|separator)s? (?:is |are |was |were )?replaced by (?:an? )?(vertical tab|space|carriage return|form feed|u\+2028|u\+2029|u\+0085|nel|line separator|paragraph separator)`, joinLines},
+	{`(?:newline|line break)s? (?:is |are |was |were )?REMOVED|records (?:are |were )?joined (?:on|in|into|to) one line`, joinLines},
 	{`last line has no newline`, tear},
-	{`byte (?:(?:of|in) record N )?(?:is |was )?(?:flipped|changed)(?: in record N)?`, flip},
-	{`(?:all|every) records? (?:is |are |was |were )?(?:rewritten|replaced|re-?hashed)|(?:log|file|chain) (?:is |was )?(?:rewritten|re-?hashed|replaced by a (?:new|forged|fresh|valid|different))`, rewriteAll},
+	{`(?:bit|byte)s? (?:(?:of|in) record N )?(?:is |was )?(?:flipped|changed|inverted)(?: in record N)?`, flip},
+	{`(?:all|every) records? (?:is |are |was |were )?(?:rewritten|replaced|re-?hashed)|(?:log|file|chain) (?:is |was )?(?:rewritten|re-?hashed|replaced by (?:an?|another) (?:new|forged|fresh|valid|different)? ?)|(?:new|fresh|another) (?:one|log|file|chain) (?:is |was )?(?:started|begun|put in its place)`, rewriteAll},
+	{`(?:prev|previous|link)(?: hash)?(?:es)? of record N (?:is |was )?(?:CHANGED|set)`, editLink},
 	{`hash(?:es)? of record N (?:is |was )?CHANGED`, editHash},
-	{`sequence number of record N (?:is |was )?CHANGED`, editNumber},
+	{`(?:sequence|seq)(?: number)?s? of record N (?:is |was )?(?:CHANGED|set)`, editNumber},
+	{`sequence gap|record N (?:is |was )?(?:re)?numbered`, editNumber},
 	{`record N (?:is |was )?CHANGED`, editRecord},
 	{`(?:edit|change|alteration) (?:of|to|in) record N`, editRecord},
 	{`CHANGED (?:to \w+ )?in record N`, editRecord},
 	{`(?:field|outcome|decision|tool|time|value|verdict) (?:of|in) record N (?:is |was )?CHANGED`, editRecord},
+	// Whatever else is done to a record, it is another one.
+	{`record N\b.*(?:CHANGED|set\b|rewritten|encoded|nulled|masked|redacted|padded|extended|renamed|translated|re-?signed)`, editRecord},
+	{`(?:CHANGED|set|rewritten|encoded|nulled|masked|redacted|padded|extended|renamed|re-?signed)\b.*record N`, editRecord},
 })
 
 // phrase is a sentence and its edit.
@@ -60,7 +79,8 @@ type sentence struct {
 
 func compiled(phrases []phrase) (out []sentence) {
 	words := strings.NewReplacer("REMOVED", `(?:removed|cut|dropped|deleted|truncated|missing|lost)`,
-		"CHANGED", `(?:edited|changed|altered|modified|replaced|overwritten|tampered with|flipped|forged)`, "N", `(\d+|last|middle)`)
+		"SWAPPED", `(?:swapped|reordered|exchanged|transposed)`,
+		"CHANGED", `(?:edited|changed|altered|modified|replaced|overwritten|tampered with|flipped|forged|zeroed|cleared|blanked|emptied)`, "N", `(\d+|last|middle)`)
 	for _, p := range phrases {
 		out = append(out, sentence{regexp.MustCompile(words.Replace(p.sentence)), p.edit})
 	}
@@ -68,8 +88,11 @@ func compiled(phrases []phrase) (out []sentence) {
 }
 
 var (
-	removed     = regexp.MustCompile(`^(?:whole )?(?:log |file )(?:is |was )?(?:removed|deleted|missing)$`)
-	emptied     = regexp.MustCompile(`^(?:log|file) (?:is |was )?(?:emptied|truncated to nothing|truncated to zero)$`)
+	removed     = regexp.MustCompile(`^(?:whole )?(?:(?:log|journal|file) ){1,2}(?:is |was )?(?:removed|deleted|missing|renamed|moved away)$`)
+	emptied     = regexp.MustCompile(`^(?:log|file) (?:is |was )?(?:emptied|truncated to (?:nothing|zero|0)(?: bytes?| length)?)$`)
+	untouched   = regexp.MustCompile(`^(?:nothing|none|no (?:change|mutation|damage)|unchanged|untouched|intact)$|^(?:log |file )?(?:is |was )?(?:closed and )?(?:re-?opened|opened again)(?: and closed)?(?: without writing)?$`)
+	elsewhere   = regexp.MustCompile(`^(?:whole )?(?:log|file|journal|folder|directory) (?:is |was )?(?:copied|moved) (?:in)?to another (?:folder|directory|place|machine|disk)(?: and verified there)?$`)
+	disordered  = regexp.MustCompile(`^rotated into two files, (order swapped|swapped|in wrong order|overlap of one record|one record (?:twice|in both)|gap of one record|one record (?:missing|lost) between(?: them)?)$`)
 	rotated     = regexp.MustCompile(`^rotated into (two|three) files, (?:(both|all) present|(first|second|older|newer|middle|oldest|newest|last)(?: one| file)? (?:missing|removed|deleted))$`)
 	segment     = regexp.MustCompile(`^(first|middle|last|oldest|newest) segment (?:of (?:an? )?(?:rotated )?log )?(?:is |was )?(?:missing|removed|deleted)$`)
 	forked      = regexp.MustCompile(`copied, then (?:one|an) append to each`)
@@ -102,7 +125,7 @@ func plainly(text string) string {
 func mutationOf(told string) (m mutation, appends bool, err error) {
 	sentence := plainly(told)
 	appends = appended.MatchString(sentence)
-	if sentence == "" || sentence == "none" {
+	if sentence == "" || untouched.MatchString(sentence) {
 		return func(*audited) error { return nil }, appends, nil
 	}
 	if removed.MatchString(sentence) {
@@ -117,7 +140,12 @@ func mutationOf(told string) (m mutation, appends bool, err error) {
 	if g := segment.FindStringSubmatch(sentence); g != nil {
 		return func(j *audited) error { return j.rotate("three", g[1]) }, appends, nil
 	}
+	if g := disordered.FindStringSubmatch(sentence); g != nil {
+		return func(j *audited) error { return j.disorder(g[1]) }, appends, nil
+	}
 	switch {
+	case elsewhere.MatchString(sentence):
+		return (*audited).move, appends, nil
 	case forked.MatchString(sentence):
 		return (*audited).fork, true, nil
 	case contended.MatchString(sentence):
@@ -138,9 +166,12 @@ func (j *audited) edit(e lineEdit, groups []string, sentence string) error {
 	if err != nil {
 		return err
 	}
-	before := slices.Clone(lines)
+	before, whole := slices.Clone(lines), bytes.Join(lines, nil)
 	if lines, err = e(lines, groups); err != nil {
 		return err
+	}
+	if bytes.Equal(bytes.Join(lines, nil), whole) {
+		return &unsupported{"the mutation changes nothing: " + sentence}
 	}
 	switch {
 	case startHash.MatchString(sentence), wholeChain.MatchString(sentence):

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -93,6 +94,7 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"freeze":           (*setup).freeze,
 	"now":              text(func(s *setup, v string) { s.now = v }),
 	"evaluator":        (*setup).evaluator,
+	"evaluators":       (*setup).evaluators,
 	"require":          texts(func(s *setup, v []string) { s.history.required = append(s.history.required, v...) }),
 	"approval":         decoded(func(s *setup, v approval) { s.history.approval = &v }),
 	"rejected":         decoded(func(s *setup, v []call) { s.history.rejected = v }),
@@ -121,6 +123,9 @@ func newSetup(c Case, l *loader) (*setup, error) {
 		origins: map[string]string{}, keys: keys, loader: l, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
 	rest := maps.Clone(c.Request.Context)
 	if err := s.versions(rest); err != nil {
+		return nil, err
+	}
+	if err := s.pinned(rest); err != nil {
 		return nil, err
 	}
 	for _, k := range slices.Sorted(maps.Keys(rest)) {
@@ -164,10 +169,41 @@ func (s *setup) byName(key string, raw json.RawMessage, all map[string]json.RawM
 	return false, nil
 }
 
+// pinned takes the further conditions of an approval out of a context. One that is
+// not the same by now makes it void; one of which nothing more is said cannot be
+// set up.
+func (s *setup) pinned(ctx map[string]json.RawMessage) error {
+	var a approval
+	if raw, given := ctx["approval"]; !given || string(raw) == "null" || json.Unmarshal(raw, &a) != nil {
+		return nil
+	}
+	for name, then := range a.pins {
+		now, said := ctx[name]
+		if !said {
+			return &unsupported{fmt.Sprintf("an approval under %q, of which nothing more is said", name)}
+		}
+		if keys[name] == nil {
+			delete(ctx, name)
+		}
+		s.history.moved = s.history.moved || !sameJSON(then, now)
+	}
+	return nil
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
 // singular is the argument that a list of its values is named after.
 func singular(noun string) string {
 	if stem, ok := strings.CutSuffix(noun, "ies"); ok {
 		return stem + "y"
+	}
+	for _, end := range []string{"ches", "shes", "sses", "xes"} {
+		if strings.HasSuffix(noun, end) {
+			return strings.TrimSuffix(noun, "es")
+		}
 	}
 	return strings.TrimSuffix(noun, "s")
 }

@@ -472,10 +472,23 @@ func (st *stage) approve(a *approval) error {
 			return err
 		}
 	}
+	if st.s.history.moved {
+		if err := st.move(); err != nil {
+			return err
+		}
+	}
 	if st.s.history.policy != a.PolicyVersion {
 		return st.activate()
 	}
 	return nil
+}
+
+// move tells the state that what a call is about is another by now.
+func (st *stage) move() error {
+	d := st.reviewed
+	rec, err := st.p.Apply(st.ctx, engine.Event{Op: engine.OpChange, TraceID: d.TraceID, CallID: d.CallID, Call: d.CallHash, By: engine.Identity{Name: "pep", Role: "pep"},
+		Pins: map[string]string{"context": "moved", "input": "moved"}})
+	return errors.Join(err, invalid(rec))
 }
 
 // activate puts another version of the same policy in force.
