@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,9 +58,27 @@ func bundlesAt(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	if len(out) == 0 {
-		return nil, usagef("a bundle is a directory with a .manifest; `conjunct init DIR` writes one", "%s holds no bundle", name)
+		return nil, usagef(cmp.Or(above(name), "a bundle is a directory with a .manifest; `conjunct init DIR` writes one"), "%s holds no bundle", name)
 	}
 	return out, nil
+}
+
+// above names the bundle that a directory is a part of, or stands beside.
+func above(name string) string {
+	dir, err := filepath.Abs(name)
+	for range 4 {
+		up := filepath.Dir(dir)
+		if err != nil || up == dir {
+			return ""
+		}
+		dir = up
+		for _, b := range []string{dir, filepath.Join(dir, "bundle")} {
+			if isBundle(b) {
+				return "did you mean " + b + "?"
+			}
+		}
+	}
+	return ""
 }
 
 func isBundle(dir string) bool {

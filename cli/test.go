@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,6 +115,12 @@ func test(c *cli.Context, env *Env) error {
 	if err := printTests(env, c.String("format"), &report); err != nil {
 		return err
 	}
+	if report.Failed == 0 && report.Passed == 0 {
+		fmt.Fprintln(env.Stderr, "conjunct: nothing was tested, so nothing holds")
+		if c.IsSet("run") {
+			fmt.Fprintf(env.Stderr, "hint: no name of a test or scenario matches --run %s\n", visible(filter.String()))
+		}
+	}
 	if report.Failed > 0 || report.Passed == 0 {
 		return exitError(exitNotHeld)
 	}
@@ -189,8 +196,12 @@ func (t *bundleTest) regoCoverage(files []rego.Coverage) {
 	t.coverage = coverage{Bundle: t.path, NotCovered: map[string][]int{}}
 	reached := map[string][]int{}
 	for _, f := range files {
-		t.coverage.Covered += len(f.Covered)
-		t.coverage.Rows += len(f.Covered) + len(f.NotCovered)
+		// A row that was reached in part was not covered.
+		all := slices.Concat(f.Covered, f.NotCovered)
+		slices.Sort(all)
+		rows := len(slices.Compact(all))
+		t.coverage.Covered += rows - len(f.NotCovered)
+		t.coverage.Rows += rows
 		if len(f.NotCovered) > 0 {
 			t.coverage.NotCovered[f.File] = f.NotCovered
 		}
@@ -288,6 +299,24 @@ func (p *painter) tests(r *testReport) {
 	p.printf("%d passed, %d failed, %d skipped\n", r.Passed, r.Failed, r.Skipped)
 }
 
+// spans writes sorted rows as people do: 3, 7-9.
+func spans(rows []int) string {
+	var out []string
+	for i := 0; i < len(rows); {
+		last := i
+		for last+1 < len(rows) && rows[last+1] == rows[last]+1 {
+			last++
+		}
+		if span := strconv.Itoa(rows[i]); last > i {
+			out = append(out, span+"-"+strconv.Itoa(rows[last]))
+		} else {
+			out = append(out, span)
+		}
+		i = last + 1
+	}
+	return strings.Join(out, ", ")
+}
+
 func (p *painter) coverage(c coverage) {
 	percent := 100.0
 	if c.Rows > 0 {
@@ -295,7 +324,7 @@ func (p *painter) coverage(c coverage) {
 	}
 	p.printf("%s: Rego %.1f %% of rows (%d of %d)\n", c.Bundle, percent, c.Covered, c.Rows)
 	for _, file := range slices.Sorted(maps.Keys(c.NotCovered)) {
-		p.printf("  not reached: %s rows %s\n", file, strings.Trim(fmt.Sprint(c.NotCovered[file]), "[]"))
+		p.printf("  not reached: %s rows %s\n", file, spans(c.NotCovered[file]))
 	}
 	for _, gate := range slices.Sorted(maps.Keys(c.Gates)) {
 		for _, verdict := range []string{"pass", "fail", "unknown"} {

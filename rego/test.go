@@ -139,13 +139,15 @@ func coverage(trace *cover.Cover, modules map[string]*ast.Module, own []Module) 
 	return out
 }
 
+// rows lists the rows of ranges, each once: a row may hold several.
 func rows(ranges []cover.Range) (out []int) {
 	for _, r := range ranges {
 		for row := r.Start.Row; row <= r.End.Row; row++ {
 			out = append(out, row)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // CheckTests compiles modules and tests together, strictly, and runs nothing.
