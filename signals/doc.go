@@ -48,6 +48,13 @@
 // An element of `seen` that could not be resolved has the code as a problem and
 // nothing after `access` but problems.
 //
+// A command that reads a folder with all that is in it (grep -r, tar c, cp -r, rg)
+// has, beside the folder, an element for one file in it for every list that the
+// folder is not on, by `lists_folded`, and for every link out of it that is followed.
+// Files that its options leave out do not count, as far as that is sure; rg is taken
+// to have no configuration of its own. A folder that cannot be listed, or is too
+// large, is unknown.
+//
 // A relative glob is below each root, or below the working directory where there
 // are no roots; restricting, below both. `src/**` is the top folder only, a
 // plain folder or a trailing separator is the folder and all that is in it, `~/`

@@ -36,6 +36,7 @@ type touch struct {
 	literal bool
 	unknown string // code of why the path cannot be known
 	guessed bool   // nobody says that the word is a path
+	whole   *walk  // of a folder, what is in it is read too
 }
 
 // pathFacts computes the family path.
@@ -47,7 +48,8 @@ func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 	unknown = append(unknown, missing...)
 	seen := []any{}
 	done := map[touchKey]bool{}
-	for i, one := range touches {
+	for i := 0; i < len(touches); i++ {
+		one := touches[i]
 		if i == maxTouches {
 			unknown = append(unknown, Unknown{Family: Path, Code: "too_large"})
 			break
@@ -68,6 +70,12 @@ func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 		if fact != nil {
 			seen = append(seen, fact)
 		}
+		if one.whole != nil {
+			held, code := m.held(one)
+			if touches = append(touches, held...); code != "" {
+				unknown = append(unknown, Unknown{Family: Path, Code: code, Where: one.argument})
+			}
+		}
 	}
 	facts := map[string]any{"seen": seen}
 	if len(unknown) == 0 {
@@ -80,9 +88,12 @@ func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 type touchKey struct {
 	argument, declared, dir, unknown string
 	access                           access
+	whole                            *walk
 }
 
-func (t *touch) key() touchKey { return touchKey{t.argument, t.declared, t.dir, t.unknown, t.access} }
+func (t *touch) key() touchKey {
+	return touchKey{t.argument, t.declared, t.dir, t.unknown, t.access, t.whole}
+}
 
 // unresolved says what of the scope has no place in this world. A list that
 // cannot be looked up restricts nothing, so everything is unknown then.

@@ -22,6 +22,8 @@ type program struct {
 	append      bool
 	privilege   bool
 	whole       bool
+	tree, links bool // folders are read whole, and links in them followed
+	visible     bool // but for hidden files
 	runs        []string
 	options     map[string]option
 }
@@ -79,6 +81,12 @@ func parseProgram(fields []string) *program {
 			p.privilege = true
 		case key == "whole":
 			p.whole = true
+		case key == "tree":
+			p.tree = true
+		case key == "links":
+			p.links = true
+		case key == "visible":
+			p.visible = true
 		default:
 			panic("signals: programs.txt has no field " + f)
 		}
@@ -140,6 +148,7 @@ func (p *program) scan(words []shellWord, first bool) (a arguments) {
 		_, dash := p.options["-"]
 		switch {
 		case w.open && !ended && p.idle(w.text):
+			p.narrow(&a, w.text)
 		case w.open || ended || !strings.HasPrefix(w.text, "-") || w.text == "-" && !dash:
 			if first {
 				a.operands = words[i:]
@@ -160,7 +169,16 @@ func (p *program) scan(words []shellWord, first bool) (a arguments) {
 func (p *program) idle(text string) bool {
 	name, value, ok := strings.Cut(text, "=")
 	o, known := p.options[name]
-	return ok && known && o.value == "skip" && !strings.ContainsAny(value, "$`({<>")
+	return ok && known && slices.Contains([]string{"skip", "only", "except", "exceptfolder"}, o.value) && !strings.ContainsAny(value, "$`({<>")
+}
+
+// narrow adds an idle word that says which files alone are read: whatever it
+// matches says no more of them.
+func (p *program) narrow(a *arguments, text string) {
+	name, value, _ := strings.Cut(text, "=")
+	if o := p.options[name]; o.value == "only" {
+		a.options = append(a.options, givenOption{option: o, name: name, values: []shellWord{{text: value}}})
+	}
 }
 
 // option takes one option word apart and says how many words after it are its

@@ -165,7 +165,14 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	}
 	s := l.options(c, p, a, in)
 	operands := c.operandsTaken(p, name, a.operands, s)
-	defer func() { c.contained = c.contained || c.known && p.contained(c, name, a) }()
+	defer func() {
+		c.contained = c.contained || c.known && p.contained(c, name, a)
+		if s.tree || p.tree {
+			s.walk.follows = s.walk.follows || p.links
+			s.walk.visible = p.visible && !s.hidden
+			c.whole(s.walk)
+		}
+	}()
 	if runs && len(a.loose) > 0 {
 		l.fail("option_unknown")
 	}
@@ -213,7 +220,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 			l.script(c, name, operands[0])
 			operands = operands[1:]
 		}
-		if len(operands) == 0 && l.stdin == nil {
+		if len(operands) == 0 && (l.stdin == nil || s.tree) {
 			// Those that search folders begin here.
 			operands = []shellWord{{text: "."}}
 		}
@@ -291,6 +298,8 @@ type optionSettings struct {
 	target, pattern, inline, code, stop, shell bool
 	replace                                    string
 	operands                                   access
+	tree, hidden                               bool // folders are read with what is in them, hidden files too
+	walk                                       walk
 }
 
 func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optionSettings) {
@@ -301,6 +310,11 @@ func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optio
 			s.stop = true
 		case "shell":
 			s.shell = true
+		case "tree", "links", "tree+links":
+			s.tree = s.tree || o.effect != "links"
+			s.walk.follows = s.walk.follows || o.effect != "tree"
+		case "hidden":
+			s.hidden = true
 		default:
 			c.effect(o.effect)
 		}
@@ -335,6 +349,18 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 			l.fail("code_from_stdin")
 		}
 		l.operands(c, []shellWord{v}, in, access(o.value))
+	case "list":
+		// What it names is read.
+		l.operands(c, []shellWord{v, {text: v.text, open: true, many: true}}, in, read)
+	case "folders":
+		s.tree = s.tree || v.open || strings.HasPrefix(v.text, "r")
+	case "glob":
+		if v.open || !strings.HasPrefix(v.text, "!") {
+			s.hidden = true
+			s.walk.filter("only", v)
+		}
+	case "only", "except", "exceptfolder":
+		s.walk.filter(o.value, v)
 	case "target":
 		s.target = true
 		l.operands(c, []shellWord{v}, in, write)

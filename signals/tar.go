@@ -8,9 +8,9 @@ import (
 // tarOptions is what tar's options take, after its own way of bundling them.
 var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folder --directory=folder -I=option --use-compress-program=option
 	--to-command=option --checkpoint-action=option -F=option --info-script=option --new-volume-script=option --rsh-command=option
-	-T=read --files-from=read -X=read --exclude-from=read --exclude=skip --transform=skip --xform=skip -b=skip --blocking-factor=skip
+	-T=list --files-from=list -X=read --exclude-from=read --exclude=skip --transform=skip --xform=skip -b=skip --blocking-factor=skip
 	-g=write --listed-incremental=write --strip-components=skip --owner=skip --group=skip --mode=skip --mtime=skip -N=skip
-	--one-top-level -z -j -J -v -p -k -h -P -a -O -S -m -o -w -W -l -U -n
+	--one-top-level -z -j -J -v -p -k -h!links --dereference!links -P -a -O -S -m -o -w -W -l -U -n
 	-c!create --create!create -r!create --append!create -u!create --update!create -A!create
 	-x!extract --extract!extract --get!extract -t!list --list!list -d!list --remove-files!delete --zstd --gzip --bzip2 --xz --verbose --overwrite`))
 
@@ -24,11 +24,13 @@ func (l *line) tar(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 	a.operands = c.take(a.operands, 0, to)
 	archive := []shellWord{}
 	folders := []shellWord{}
-	mode := ""
+	mode, follows := "", false
 	for _, o := range a.options {
 		switch o.effect {
 		case "create", "extract", "list":
 			mode = o.effect
+		case "links":
+			follows = true
 		case "delete":
 			c.effect("delete")
 			l.operands(c, a.operands, in, remove)
@@ -60,6 +62,7 @@ func (l *line) tar(c *invocation, words []shellWord, in dirs) (ok, failed dirs) 
 	case "create":
 		l.remote(c, "remote", archive, in, write)
 		l.operands(c, a.operands, from, read)
+		c.whole(walk{follows: follows})
 	case "list":
 		l.remote(c, "remote", archive, in, read)
 	default:
