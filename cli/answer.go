@@ -16,7 +16,7 @@ import (
 // reply is a command of a reviewer's answer to suspicion or to a pull-back.
 func reply(env *Env, op engine.Op, usage string, more ...cli.Flag) *cli.Command {
 	flags := append([]cli.Flag{stateFlag(), &cli.StringFlag{Name: "key", Usage: "sign with the key in `FILE`, made by `review keygen`"},
-		&cli.StringFlag{Name: "note", Usage: "a `TEXT` for the record"}}, more...)
+		&cli.StringFlag{Name: "note", Usage: "a `TEXT` for the record"}, formatFlag("pretty", "json")}, more...)
 	return &cli.Command{Name: op.String(), Usage: usage, ArgsUsage: "TRACE/CALL", Flags: flags,
 		Action: func(c *cli.Context) error { return sayTo(c, env, op) }}
 }
@@ -79,23 +79,22 @@ func clearings(c *cli.Context, v engine.View, name string, key engine.PathKey) (
 
 func sendAnswer(c *cli.Context, env *Env, p *pdp.PDP, e engine.Event, name, hash string) error {
 	e.By = engine.Identity{Name: systemUser()}
-	signed := "unsigned"
 	if c.IsSet("key") {
 		if err := sign(&e, p.Bundle(), p.Snapshot(), hash, c.String("key")); err != nil {
 			return err
 		}
-		signed = "signed"
 	}
 	rec, err := p.Apply(c.Context, e)
 	if err := applied(rec, err); err != nil {
 		return err
 	}
-	what := rec.ReviewOutcome.String()
+	a := given{Call: name, Outcome: rec.ReviewOutcome.String(), By: e.By.Name, Signed: c.IsSet("key"), Seq: rec.Seq}
+	outcome := a.Outcome
 	if e.Op == engine.OpClear {
-		what = fmt.Sprintf("%s %s cleared", e.Answer.Item.Kind, visible(e.Answer.Item.Value))
+		a.Outcome, a.Item = "cleared", &e.Answer.Item
+		outcome = fmt.Sprintf("%s %s cleared", e.Answer.Item.Kind, visible(e.Answer.Item.Value))
 	}
-	fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), what, visible(e.By.Name), signed, rec.Seq)
-	return nil
+	return printGiven(c, env, &a, outcome)
 }
 
 // suspectItem is an item that is suspect, flaggedRead a read that has to do with

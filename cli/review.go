@@ -24,7 +24,7 @@ import (
 func reviewCommand(env *Env) *cli.Command {
 	answer := func(name, usage string, o engine.ReviewOutcome, more ...cli.Flag) *cli.Command {
 		flags := append([]cli.Flag{stateFlag(), &cli.StringFlag{Name: "key", Usage: "sign with the key in `FILE`, made by `review keygen`"},
-			&cli.StringFlag{Name: "note", Usage: "a `TEXT` for the record"}}, more...)
+			&cli.StringFlag{Name: "note", Usage: "a `TEXT` for the record"}, formatFlag("pretty", "json")}, more...)
 		return &cli.Command{Name: name, Usage: usage, ArgsUsage: "TRACE/CALL", Flags: flags,
 			Action: func(c *cli.Context) error { return review(c, env, o) }}
 	}
@@ -54,7 +54,7 @@ was proposed (the bundle, say).`,
 					&cli.BoolFlag{Name: "suspect", Usage: "list the suspect items and the flagged reads instead"},
 					&cli.BoolFlag{Name: "notify", Usage: "list the calls that ran at tier execute_notify instead"}},
 				Action: func(c *cli.Context) error { return reviewList(c, env) }},
-			{Name: "show", Usage: "show why a call waits, and exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag()},
+			{Name: "show", Usage: "show why a call waits, and exactly what was hashed", ArgsUsage: "TRACE/CALL", Flags: []cli.Flag{stateFlag(), formatFlag("pretty", "json")},
 				Action: func(c *cli.Context) error { return reviewShow(c, env) }},
 			answer("approve", "let the call run once", engine.Approve,
 				&cli.StringSliceFlag{Name: "gate", Usage: "also let this `GATE` pass: an own one, STRUCTURE or CRITIC; may be given more than once"}),
@@ -188,26 +188,60 @@ func reviewShow(c *cli.Context, env *Env) error {
 	}
 	hash, _ := v.CallHash(trace, call)
 	path := v.Path(trace, hash)
-	p := &painter{w: env.Stdout, color: env.Color}
-	switch d, err := reexam.Again(c.Context, fold.Bundle(), v, path, max(env.Now().Unix(), v.Clock())); {
-	case errors.Is(err, reexam.ErrRedacted):
-		p.printf("%s holds arguments that are redacted, so what the policy says of it is not shown anew: entry %d holds what was decided\n\n",
-			visible(name), lastEntry(path))
-	case err != nil:
-		return err
-	default:
-		p.decision(d)
-		p.printf("\n")
-	}
-	p.field("call", visible(name))
-	p.field("call hash", hash)
+	shown := shownCall{Call: name, TraceID: trace, CallID: call, Tool: path.Tool, CallHash: hash, Redacted: path.Redacted, Entry: lastEntry(path), Action: path.Canonical}
 	if r := path.Request; r != nil {
+		shown.Request = &shownRequest{r.Seq, r.Status, r.Saw.Facts, r.Saw.Bundle}
+	}
+	shown.Decision, err = reexam.Again(c.Context, fold.Bundle(), v, path, max(env.Now().Unix(), v.Clock()))
+	if err != nil && !errors.Is(err, reexam.ErrRedacted) {
+		return err
+	}
+	if c.String("format") == "json" {
+		return newEncoder(env.Stdout).Encode(&shown)
+	}
+	return (&painter{w: env.Stdout, color: env.Color}).call(&shown)
+}
+
+// shownCall is a call as a reviewer sees it.
+type shownCall struct {
+	Call     string        `json:"call"`
+	TraceID  string        `json:"trace_id"`
+	CallID   string        `json:"call_id"`
+	Tool     string        `json:"tool"`
+	CallHash string        `json:"call_hash"`
+	Request  *shownRequest `json:"request"` // null: nobody was asked
+	Redacted bool          `json:"redacted"`
+	// Entry is the one that asked for a review last, or else the call's first.
+	Entry  uint64          `json:"entry"`
+	Action json.RawMessage `json:"action"` // as it was hashed, or with HMACs for what is redacted
+	// Decision is what the policy says of the call now; null where it is redacted.
+	Decision *engine.Decision `json:"decision"`
+}
+
+type shownRequest struct {
+	Seq    uint64               `json:"seq"`
+	Status engine.RequestStatus `json:"status"`
+	Facts  string               `json:"facts"`
+	Bundle string               `json:"bundle"`
+}
+
+// call prints a call, with everything invisible in its action made visible.
+func (p *painter) call(s *shownCall) error {
+	if s.Decision == nil {
+		p.printf("%s holds arguments that are redacted, so what the policy says of it is not shown anew: entry %d holds what was decided\n", visible(s.Call), s.Entry)
+	} else {
+		p.decision(s.Decision)
+	}
+	p.printf("\n")
+	p.field("call", visible(s.Call))
+	p.field("call hash", s.CallHash)
+	if r := s.Request; r != nil {
 		p.field("request", fmt.Sprintf("%d, %s", r.Seq, r.Status))
-		p.field("facts", r.Saw.Facts)
-		p.field("bundle", r.Saw.Bundle)
+		p.field("facts", r.Facts)
+		p.field("bundle", r.Bundle)
 	}
 	var doc any
-	if err := json.Unmarshal(path.Canonical, &doc); err != nil {
+	if err := json.Unmarshal(s.Action, &doc); err != nil {
 		return err
 	}
 	var text strings.Builder
@@ -277,10 +311,6 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 		if err := applied(rec, err); err != nil {
 			return err
 		}
-		signed := "unsigned"
-		if e.Review.Signature != "" {
-			signed = "signed"
-		}
 		outcome := rec.ReviewOutcome.String()
 		switch {
 		case o == engine.Revoke:
@@ -288,15 +318,40 @@ func review(c *cli.Context, env *Env, o engine.ReviewOutcome) error {
 		case rec.ReviewOutcome == engine.Pending:
 			outcome = fmt.Sprintf("%d of %d approvals,", len(path.Request.Votes)+1, path.Request.Required)
 		}
-		fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(name), outcome, visible(e.By.Name), signed, rec.Seq)
-		if o != engine.Approve {
-			return nil
+		a := given{Call: name, Outcome: rec.ReviewOutcome.String(), By: e.By.Name, Signed: e.Review.Signature != "", Seq: rec.Seq}
+		if o == engine.Revoke {
+			a.Outcome = "revoked"
+		}
+		if err := printGiven(c, env, &a, outcome); err != nil || o != engine.Approve {
+			return err
 		}
 		if why, err := voided(c.Context, env, p, trace, hash); why != "" || err != nil {
 			return errors.Join(err, stillHeld(env, why))
 		}
 		return opened(env, path.Request, r.Gates)
 	})
+}
+
+// given is an answer that took effect.
+type given struct {
+	Call    string       `json:"call"`
+	Outcome string       `json:"outcome"`
+	Item    *engine.Item `json:"item,omitempty"` // what was cleared
+	By      string       `json:"by"`
+	Signed  bool         `json:"signed"`
+	Seq     uint64       `json:"seq"`
+}
+
+func printGiven(c *cli.Context, env *Env, a *given, outcome string) error {
+	if c.String("format") == "json" {
+		return newEncoder(env.Stdout).Encode(a)
+	}
+	signed := "unsigned"
+	if a.Signed {
+		signed = "signed"
+	}
+	_, err := fmt.Fprintf(env.Stdout, "%s: %s by %s (%s), entry %d\n", visible(a.Call), outcome, visible(a.By), signed, a.Seq)
+	return err
 }
 
 // revocable reports whether a revocation would take anything back. Of a call that

@@ -266,7 +266,8 @@ everything built on the same is looked at again.
 			&cli.Float64Flag{Name: "overhead", Usage: "how long the caller waited for the decision, in `SECONDS`"},
 			&cli.Float64Flag{Name: "cost", Usage: "what it cost: a `NUMBER`, in the unit of the registry"},
 			&cli.StringSliceFlag{Name: "produced", Usage: "an `ENTITY` found in the result; may be given more than once"},
-			&cli.StringFlag{Name: "incident", Usage: "the call was wrong: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")}},
+			&cli.StringFlag{Name: "incident", Usage: "the call was wrong: `CODE` is one of " + strings.Join(engine.RejectionCodes(), ", ")},
+			formatFlag("pretty", "json")},
 		Action: func(c *cli.Context) error { return result(c, env) },
 	}
 }
@@ -294,6 +295,14 @@ func resultEvent(c *cli.Context) (engine.ResultEvent, error) {
 	return r, nil
 }
 
+// reported is a result that took effect.
+type reported struct {
+	Call     string `json:"call"`
+	Status   string `json:"status,omitempty"`
+	Incident string `json:"incident,omitempty"`
+	Seq      uint64 `json:"seq"`
+}
+
 func result(c *cli.Context, env *Env) error {
 	name, err := oneArgument(c, "TRACE/CALL")
 	if err != nil {
@@ -311,6 +320,9 @@ func result(c *cli.Context, env *Env) error {
 		rec, err := p.Apply(c.Context, engine.Event{Op: engine.OpResult, TraceID: trace, CallID: call, By: operator(), Result: report})
 		if err := applied(rec, err); err != nil {
 			return err
+		}
+		if c.String("format") == "json" {
+			return newEncoder(env.Stdout).Encode(reported{name, c.String("status"), report.Incident, rec.Seq})
 		}
 		said := report.Status.String()
 		if report.Incident != "" {
