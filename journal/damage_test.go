@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -194,6 +195,32 @@ func TestGarbageIsCutOnlyWhereNoLaterEntryClaimsItDurable(t *testing.T) {
 	var fault *Fault
 	if _, _, err := reopened(t, dir); !errors.As(err, &fault) || fault.Code != HashWrong || fault.Seq != 4 {
 		t.Errorf("the last entry changed: %v", err)
+	}
+}
+
+// What ends with a newline was written to its end, whatever stands in it: it was
+// answered, so it is not cut away, and replay names it.
+func TestALastLineThatWasWrittenToItsEndIsNeverCut(t *testing.T) {
+	dir, lines := small(t, 1, 1, 1)
+	last := lines[2]
+	for name, line := range map[string][]byte{
+		"a flipped brace":       append([]byte("[")[:1:1], last[1:]...),
+		"a space":               append([]byte(" "), last...),
+		"a carriage return":     append(bytes.Clone(last[:len(last)-1]), "\r\n"...),
+		"another order of keys": append(bytes.Replace(last[:len(last)-2:len(last)-2], []byte(`{"body"`), []byte(`{"a":1,"body"`), 1), "}\n"...),
+		"half of it":            append(bytes.Clone(last[:len(last)/2]), '\n'),
+		"other text":            []byte("garbage\n"),
+		"nothing":               []byte("\n"),
+	} {
+		text := slices.Concat(lines[0], lines[1], line)
+		put(t, dir, text)
+		var fault *Fault
+		if _, _, err := reopened(t, dir); !errors.As(err, &fault) || fault.Seq != 3 {
+			t.Errorf("%s: opening it gives %v, want a fault of entry 3", name, err)
+		}
+		if left, err := os.ReadFile(filepath.Join(dir, current)); err != nil || !bytes.Equal(left, text) {
+			t.Errorf("%s: opening it changed the file (%v)", name, err)
+		}
 	}
 }
 

@@ -138,8 +138,9 @@ func (l *Log) finishRotation() error {
 }
 
 // recover decides whether a log that does not verify to its end was torn by a
-// crash. It was when what follows the last good entry is not a whole entry and
-// nothing after it claims that it was on disk. An empty log is whole.
+// crash. It was when what follows the last good entry could have been left by a
+// write that stopped, and nothing after it claims that it was on disk. An empty
+// log is whole.
 func (l *Log) recover(path string, fault *Fault) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -160,11 +161,11 @@ func (l *Log) recover(path string, fault *Fault) error {
 		if end < 0 {
 			end = offset
 		}
-		e, err := parseLine(line)
-		if whole := complete && err == nil; whole && (number == fault.Line || e.Durable >= fault.Seq) {
-			// A whole entry that does not verify was changed, and one that is known
-			// to have been on disk was damaged there.
-			torn = false
+		switch e, err := parseLine(line); {
+		case number == fault.Line && complete && !unwritten(line):
+			torn = false // it was written to its end, so it was changed
+		case complete && err == nil && e.Durable >= fault.Seq:
+			torn = false // it is known to have been on disk, so it was damaged there
 		}
 		return true
 	})
@@ -186,6 +187,10 @@ func (l *Log) recover(path string, fault *Fault) error {
 	}
 	return f.Sync()
 }
+
+// unwritten reports whether a line with an end has a part that never reached the
+// disk. Such a part reads as zeros, and no entry holds one: JSON escapes them.
+func unwritten(line []byte) bool { return bytes.IndexByte(line, 0) >= 0 }
 
 // Head is the number and hash of the last entry.
 func (l *Log) Head() (seq uint64, hash string) { return l.chain.Seq, l.chain.Hash }
