@@ -349,7 +349,8 @@ func (d *decoder) rejection(c *engine.Contract) func(*datafile.Node) {
 func (d *decoder) counters(c *engine.Contract) func(*datafile.Node) {
 	c.Counters = map[string]engine.CounterRule{}
 	return d.Each("counters", func(name string, _, n *datafile.Node) {
-		var r engine.CounterRule
+		// Another case or a space more is no other account.
+		r := engine.CounterRule{Form: action.Value}
 		d.Object(n, "counter "+name, datafile.Fields{
 			"tools":  d.Texts("tools", &r.Tools),
 			"sum":    d.Text("sum", &r.Sum),

@@ -247,7 +247,8 @@ func (l *loader) toolNames(c *datafile.Node) {
 }
 
 // counterArgument holds what a counter reads against the tools it counts: an
-// amount or entity that a call need not have could not be counted.
+// amount or entity that a call need not have could not be counted, and one that
+// never reaches the journal would be forgotten with the next start.
 func (l *loader) counterArgument(n *datafile.Node, counter string, tools []string, name string, types ...engine.ArgumentType) {
 	if name == "" {
 		return
@@ -261,6 +262,10 @@ func (l *loader) counterArgument(n *datafile.Node, counter string, tools []strin
 		}
 		if !a.Required || !slices.Contains(types, a.Type) {
 			l.Report(n, "data_counter", hint, "counter %s reads argument %q, which tool %s does not require as %s", counter, name, tool, types[0])
+		}
+		if slices.Contains(l.contract.Redact[tool], name) {
+			l.Report(n, "data_counter", "do not redact it, or count by something else",
+				"counter %s reads argument %q of %s, which is redacted: what was counted could not be known again from the journal", counter, name, tool)
 		}
 	}
 }

@@ -148,6 +148,8 @@ func TestContractKeys(t *testing.T) {
 		{"a sum that one tool lacks", "counters: {n: {tools: [pay, look], sum: amount}}", []string{"2:41 data_counter"}, "tool look"},
 		{"a counter by an argument that may be absent", "counters: {n: {tools: [pay], by: note}}", []string{"2:34 data_counter"}, "note"},
 		{"a counter by a number", "counters: {n: {tools: [pay], by: amount}}", []string{"2:34 data_counter"}, "as string"},
+		{"a counter by what is redacted", "redact: {pay: [to]}\ncounters: {n: {tools: [pay], by: to}}", []string{"3:34 data_counter"}, "do not redact it"},
+		{"a sum of what is redacted", "redact: {pay: [amount]}\ncounters: {n: {tools: [pay], sum: amount}}", []string{"3:35 data_counter"}, "do not redact it"},
 		{"a window below 0", "counters: {n: {tools: [pay], window: -1}}", []string{"2:38 data_range"}, ""},
 		{"a default action without an id", "default_action: {trace_id: t, tool: pay, arguments: {}}", []string{"2:17 data_action"}, "call_id"},
 		{"a default action that is text", "default_action: pay", []string{"2:17 data_action"}, ""},

@@ -172,6 +172,9 @@ type CounterRule struct {
 	Sum    string // argument to add up
 	By     string // argument that tells entities apart; empty: all together
 	Window int64  // seconds; 0 has no end
+	// Form is what entities are told apart by, so that one that is written in two
+	// ways is one; nil takes them as they are written.
+	Form func(entity string) string
 }
 
 // Tool is what the registry knows of a tool.

@@ -264,6 +264,9 @@ func entityOf(rule CounterRule, a *Action) (string, bool) {
 		return "", false
 	}
 	s, ok := a.Arguments[rule.By].(string)
+	if ok && rule.Form != nil {
+		s = rule.Form(s)
+	}
 	return s, ok
 }
 

@@ -273,3 +273,20 @@ func TestContractKeys(t *testing.T) {
 		}
 	}
 }
+
+// What is split over spellings of one entity adds up.
+func TestACounterKnowsAnEntityInWhateverFormItIsWritten(t *testing.T) {
+	merge := func(tick int, call, branch string) string {
+		return fmt.Sprintf(`{"t":%d,"op":"attempt","action":{"trace_id":"branch","call_id":%q,"agent":{"id":"merge-agent"},"tool":"merge","arguments":{"branch":%q,"change":%q},"confidence":1}}`, tick, call, branch, call)
+	}
+	b := variant(t, in("required: 1", "required: 1\ncounters: {merges: {tools: [merge], by: branch}}"),
+		edit{floorsFile, "# METADATA\n# title: The branch requires", "# METADATA\n# title: Too many\n# custom:\n#   id: too-many\nfloors contains {\"name\": \"too-many\", \"tier\": \"refuse\"} if {\n\tinput.action.tool == \"merge\"\n\tinput.state.counters.merges >= 1\n}\n\n# METADATA\n# title: The branch requires"})
+	for _, c := range []struct{ branch, want string }{
+		{"release", "act act"}, {"main", "act stop"}, {"MAIN", "act stop"}, {" main ", "act stop"}, {"ma\u200bin", "act stop"}, {"\uff4dain", "act stop"},
+	} {
+		r := play(t, b, ci(0), set(0, "review_required", "false"), merge(1, "c1", "main"), merge(2, "c2", c.branch))
+		if got := names(r.Transitions); got != c.want {
+			t.Errorf("main and then %q: got %s, want %s", c.branch, got, c.want)
+		}
+	}
+}
