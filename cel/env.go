@@ -21,10 +21,6 @@ const nestingLimit = 2
 // boolean.
 const expressionLimit = 16 << 10
 
-// regexLimit bounds the program of a regular expression, also of one that a gate
-// computes.
-const regexLimit = 10_000
-
 // newEnv returns the environment that all gates share. Every library is pinned,
 // so that a gate keeps its meaning when cel-go is upgraded.
 func newEnv(a *adapter) (*cel.Env, error) {
@@ -54,9 +50,9 @@ func newEnv(a *adapter) (*cel.Env, error) {
 		// says !has(args.a.b) must not pass because args.a is a number.
 		cel.EnableErrorOnBadPresenceTest(true),
 		cel.ParserExpressionSizeLimit(expressionLimit),
-		cel.RegexProgramSizeLimit(regexLimit),
 		cel.ASTValidators(
 			cel.ValidateRegexLiterals(),
+			regexSizes{},
 			cel.ValidateDurationLiterals(),
 			cel.ValidateTimestampLiterals(),
 			cel.ValidateComprehensionNestingLimit(nestingLimit),

@@ -76,13 +76,13 @@ func (b *builder) programs(u *unit, limited bool) {
 	var err error
 	optimize := cel.EvalOptions(cel.OptOptimize)
 	if !limited {
-		if u.plain, err = b.compiler.plain.Program(u.ast, optimize, loops(u.root, 0)); err != nil {
+		if u.plain, err = b.compiler.plain.Program(u.ast, optimize, regexes(u.root), loops(u.root, 0)); err != nil {
 			b.report(u, u.root.Expr().ID(), complain("%v", err))
 			return
 		}
 	}
 	// No state tracking here, ever: cel-go v0.31.0 then forgets the cost limit.
-	u.limited, err = b.compiler.limited.Program(u.ast, optimize, loops(u.root, rangeLimit),
+	u.limited, err = b.compiler.limited.Program(u.ast, optimize, regexes(u.root), loops(u.root, rangeLimit),
 		cel.CostLimit(b.gate.costLimit()), cel.InterruptCheckFrequency(interruptFrequency))
 	if err != nil {
 		b.report(u, u.root.Expr().ID(), complain("%v", err))

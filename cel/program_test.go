@@ -44,6 +44,12 @@ func TestVerdicts(t *testing.T) {
 		{"false beside an error", `args.missing == 1 && false`, engine.Fail, "gate_failed"},
 		{"true beside an error, which is warned about", `args.missing == 1 || true`, engine.Pass, ""},
 
+		{"a counted repetition", `"aab".matches("^a{2}b$")`, engine.Pass, ""},
+		{"a counted repetition that is put together", `"aab".matches("^" + "a" + "{" + string(args.amount - 3) + "}b$")`, engine.Pass, ""},
+		{"a counted repetition in a library", `regex.replace("aab", "a{" + string(args.amount - 3) + "}", "c") == "cb"`, engine.Pass, ""},
+		{"a regular expression of many steps that is put together", `"a".matches(["a{900}"].map(p, p+p+p+p+p+p+p+p+p+p+p+p)[0])`, engine.Unknown, "evaluation_error"},
+		{"a regular expression that is none", `"a".matches("(" + string(args.amount))`, engine.Unknown, "evaluation_error"},
+
 		{"an int equals a double", `args.amount == 5.0`, engine.Pass, ""},
 		{"an int compares with a double", `args.amount < 5.5`, engine.Pass, ""},
 		{"a fraction stays a double", `args.ratio == 0.5 && type(args.ratio) == double`, engine.Pass, ""},
