@@ -3,10 +3,10 @@ package signals
 import (
 	"context"
 	"maps"
-	"net"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -99,13 +99,36 @@ func (h *hosts) command(c *invocation) {
 		if !ok && i > 0 && far {
 			scheme, host, ok = remoteHost(w.text)
 		}
-		if ok {
+		switch {
+		case ok:
 			h.add(c.argument, scheme, host)
 			found = true
+		case i > 0 && far:
+			h.candidate(c.argument, w.text)
 		}
 	}
 	if far && !found {
 		h.unknown = append(h.unknown, Unknown{Family: Network, Code: "host_undetermined", Where: c.argument})
+	}
+}
+
+// candidate notes a word of a command with a network effect that may be a host, as
+// its program reads it, where a list names that host. Whether it is one is not
+// known, so a command that has no other says nothing of where it goes.
+func (h *hosts) candidate(at, word string) {
+	if i := strings.LastIndexByte(word, '='); i >= 0 {
+		word = word[i+1:]
+	}
+	word = strings.TrimLeft(word, "@")
+	if i := strings.IndexAny(word, "/:"); i >= 0 {
+		word = word[:i]
+	}
+	if !strings.Contains(word, ".") || strings.HasPrefix(word, "-") || strings.HasPrefix(word, ".") {
+		return
+	}
+	host, _ := canonicalHost(word)
+	if slices.ContainsFunc(h.lists, func(l hostList) bool { return l.names(host) }) {
+		h.add(at, "", word)
 	}
 }
 
@@ -139,6 +162,10 @@ func mailed(text string) (host string, ok bool) {
 
 func (h *hosts) add(at, scheme, declared string) {
 	host, problems := canonicalHost(declared)
+	if host == strings.ToLower(declared) && slices.ContainsFunc(h.lists, func(l hostList) bool { return slices.Contains(l.hosts, host) }) {
+		// Whoever wrote the list named it so.
+		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "internal_address" || p == "literal_address" })
+	}
 	entry := map[string]any{"argument": at, "scheme": scheme, "host": host, "problems": textList(problems)}
 	on := []any{}
 	for _, l := range h.lists {
@@ -151,27 +178,71 @@ func (h *hosts) add(at, scheme, declared string) {
 }
 
 // canonicalHost is a host's name as name servers see it: lower case, without a
-// last dot, in its ASCII form.
+// last dot, in its ASCII form. An address is in its usual form, however it is
+// written.
 func canonicalHost(declared string) (host string, problems []string) {
 	host = strings.TrimSuffix(strings.ToLower(declared), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() {
-			problems = append(problems, "internal_address")
-		}
-		return ip.Unmap().String(), append(problems, "literal_address")
+		return canonicalAddress(ip), append(ofAddress(ip), "literal_address")
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
-	if err != nil || net.ParseIP(ascii) != nil {
-		return host, append(problems, "not_a_name")
-	}
-	if ascii != host {
+	if err == nil && ascii != host {
 		problems = append(problems, "international_name")
+	}
+	if ip, ok := numericAddress(ascii); ok && err == nil {
+		return canonicalAddress(ip), append(append(problems, ofAddress(ip)...), "literal_address")
+	}
+	if err != nil {
+		return host, append(problems, "not_a_name")
 	}
 	// Some resolvers read these as addresses.
 	if ascii != "" && strings.Trim(ascii, "0123456789abcdefx.") == "" && strings.ContainsAny(ascii[:1], "0123456789") {
 		problems = append(problems, "literal_address")
 	}
 	return ascii, problems
+}
+
+// canonicalAddress is the usual form of an address; of one that only wraps one of
+// version 4, of that.
+func canonicalAddress(ip netip.Addr) string { return ip.Unmap().String() }
+
+func ofAddress(ip netip.Addr) []string {
+	ip = ip.Unmap()
+	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() {
+		return []string{"internal_address"}
+	}
+	return nil
+}
+
+// numericAddress reads the forms of addresses that resolvers take besides the usual
+// one: of fewer parts, the last of which fills what is left, and in octal or
+// hexadecimal.
+func numericAddress(name string) (netip.Addr, bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	value := uint64(0)
+	for i, part := range parts {
+		if part == "" || strings.ContainsAny(part, "_+-") || part[0] < '0' || part[0] > '9' {
+			return netip.Addr{}, false
+		}
+		n, err := strconv.ParseUint(part, 0, 32)
+		last := i == len(parts)-1
+		limit := uint64(0xff)
+		if last {
+			limit = 1<<(8*(5-len(parts))) - 1
+		}
+		if err != nil || n > limit {
+			return netip.Addr{}, false
+		}
+		if last {
+			value = value<<(8*(5-len(parts))) | n
+		} else {
+			value = value<<8 | n
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
 }
 
 // hostList is a named list of hosts.
@@ -189,6 +260,13 @@ func (l hostList) holds(host string) bool {
 		}
 		return entry == "*" || entry == host
 	})
+}
+
+// names reports whether the list holds a host for what it is, and not for being
+// any.
+func (l hostList) names(host string) bool {
+	return slices.ContainsFunc(l.hosts, func(entry string) bool { return entry != "*" }) &&
+		hostList{l.name, slices.DeleteFunc(slices.Clone(l.hosts), func(entry string) bool { return entry == "*" })}.holds(host)
 }
 
 // hostLists reads the scope's lists of hosts.

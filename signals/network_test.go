@@ -12,7 +12,7 @@ import (
 )
 
 func TestHosts(t *testing.T) {
-	scope := Scope{Hosts: map[string][]string{"allow": {"good.example", "*.below.example", "::1"}, "deny": {"bad.example"}}}
+	scope := Scope{Hosts: map[string][]string{"allow": {"good.example", "*.below.example", "::1"}, "deny": {"bad.example", "203.0.113.5"}}}
 	tests := []struct {
 		name, argument string
 		kind           engine.ArgumentKind
@@ -27,8 +27,16 @@ func TestHosts(t *testing.T) {
 		{"an entry with a star is not its own name", "https://below.example/", engine.URLKind, "below.example", ""},
 		{"ends like an entry with a star", "https://evilbelow.example/", engine.URLKind, "evilbelow.example", ""},
 		{"an address literal", "http://169.254.169.254/latest", engine.URLKind, "169.254.169.254 internal_address literal_address", ""},
-		{"an address literal that is listed", "http://[::1]:80/", engine.URLKind, "::1 allow internal_address literal_address", ""},
-		{"a number that resolvers read as an address", "http://0x7f000001/", engine.URLKind, "0x7f000001 literal_address", ""},
+		{"an address literal that is listed", "http://[::1]:80/", engine.URLKind, "::1 allow", ""},
+		{"an address that is listed in another form", "http://[0:0::1]:80/", engine.URLKind, "::1 allow internal_address literal_address", ""},
+		{"a number that resolvers read as an address", "http://0x7f000001/", engine.URLKind, "127.0.0.1 internal_address literal_address", ""},
+		{"a denied address as a number", "http://3405803781/", engine.URLKind, "203.0.113.5 deny literal_address", ""},
+		{"a denied address in octal", "http://0313.0.0161.05/", engine.URLKind, "203.0.113.5 deny literal_address", ""},
+		{"a denied address in two parts", "http://203.28933/", engine.URLKind, "203.0.113.5 deny literal_address", ""},
+		{"a denied address within one of version 6", "http://[::ffff:203.0.113.5]/", engine.URLKind, "203.0.113.5 deny literal_address", ""},
+		{"a denied address in other digits", "http://２０３。0。113。5/", engine.URLKind, "203.0.113.5 deny international_name literal_address", ""},
+		{"a number too large for an address", "http://4294967296/", engine.URLKind, "4294967296 literal_address", ""},
+		{"a name that begins with a number", "http://3.good.example/", engine.URLKind, "3.good.example", ""},
 		{"letters that look Latin", "https://gооd.example/", engine.URLKind, "xn--gd-fmca.example international_name", ""},
 		{"no address where there should be one", "good.example", engine.URLKind, "", "not_an_address"},
 		{"a path where an address should be", "file:///etc/passwd", engine.URLKind, "", "not_an_address"},
@@ -38,6 +46,9 @@ func TestHosts(t *testing.T) {
 		{"the address that a command fetches", "curl -s https://bad.example/x", engine.CommandKind, "bad.example deny", ""},
 		{"the machine that a command copies to", "scp a.txt pat@bad.example:/tmp/", engine.CommandKind, "bad.example deny", ""},
 		{"a command that reaches out and does not say where", "git push", engine.CommandKind, "", "host_undetermined"},
+		{"a denied host without a scheme", "wget -q bad.example/x", engine.CommandKind, "bad.example deny", "host_undetermined"},
+		{"a denied host in an option", "curl --proxy=bad.example:80 https://good.example/", engine.CommandKind, "bad.example deny; good.example allow", ""},
+		{"a file that is named like a host", "curl -o out.tgz https://good.example/", engine.CommandKind, "good.example allow", ""},
 		{"a command that stays", "ls", engine.CommandKind, "", ""},
 	}
 	for _, tt := range tests {

@@ -83,7 +83,13 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 		values[name] = list.values
 		on := fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v)", name)
 		if jsonType(arguments[name]) == "string" {
-			on = fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v || args.%[1]s.startsWith(v + '/'))", name)
+			// What climbs within a value is not below what it begins with.
+			climbs := fmt.Sprintf(`args.%s.matches('(^|[/\\\\]|%%2[fF])([.]|%%2[eE]){2}([/\\\\?#]|%%2[fF]|$)')`, name)
+			below := "!" + climbs + " && "
+			if !list.allow {
+				below = climbs + " || "
+			}
+			on = fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v || (%[2]sargs.%[1]s.startsWith(v + '/')))", name, below)
 		}
 		if name == "image" {
 			// A repository's tags and digests; of a bare host a colon is a port.
