@@ -10,8 +10,9 @@ import (
 )
 
 // fold is the form in which names are compared where a list restricts: composed,
-// in one case, without characters that nobody sees. Two names that some file
-// system takes for one have one fold.
+// of plain letters where they have a compatible form, in one case, without
+// characters that nobody sees. Two names that some file system takes for one have
+// one fold.
 func fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
@@ -21,9 +22,13 @@ func fold(s string) string {
 			return -1
 		}
 		return r
-	}, norm.NFC.String(s))
+	}, s)
+	form := norm.NFKC
+	if strings.Count(form.String(s), "/") > strings.Count(s, "/") {
+		form = norm.NFC // a wide slash separates nothing
+	}
 	// Folding can leave a sequence that composes again.
-	return norm.NFC.String(cases.Fold().String(s))
+	return form.String(cases.Fold().String(form.String(s)))
 }
 
 func ascii(s string) bool {
