@@ -93,7 +93,9 @@
 // quote that whoever takes it for an escape reads on; later_line at commands below
 // the line that the first one is on; filter_acts where the script of sed or awk
 // writes or runs something. option_writes and redirect_writes are writes and deletions by an option or a
-// redirection of the command and not by what the program is for. A script that a
+// redirection of the command and not by what the program is for;
+// option_runs_program an option that says which other code is run, whose command
+// line is an element of its own where it has one. A script that a
 // shell is given by name is read, and its commands are listed too; where the line
 // may change it first, the commands are unknown.
 //

@@ -382,7 +382,7 @@ func numbered(n int) (out []string) {
 // those that are read: a misspelt one would say nothing of what it touches.
 func TestTableOfProgramsSaysWhatIsRead(t *testing.T) {
 	rules := strings.Fields("none read write delete execute copy move link pattern mode script run shell remote url host keys here package patch su opaque foreign rewrite zip unzip guess")
-	kinds := strings.Fields("skip skip2 skip1read read write delete execute target pattern patternfile sed dir code inline module option unseen data cookie replace list only except exceptfolder glob folders")
+	kinds := strings.Fields("skip skip2 skip1read read write delete execute target pattern patternfile sed dir code inline module option unseen data cookie replace list only except exceptfolder glob folders command plugin package")
 	effects := strings.Fields("read write delete network execute stop shell tree links tree+links hidden")
 	if len(programs()) < 200 {
 		t.Fatalf("only %d programs", len(programs()))

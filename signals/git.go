@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,9 +123,17 @@ func (l *line) gitConfig(c *invocation, v shellWord, in dirs) {
 	}
 	c.problem("git_config")
 	c.effect("execute")
-	if code, ok := strings.CutPrefix(value, "!"); ok && !v.open {
-		l.code(c, shellWord{text: code}, in)
+	code, shell := strings.CutPrefix(value, "!")
+	if !v.open && (shell || gitProgram(key)) {
+		l.runsToo(c, shellWord{text: code}, in)
 	}
+}
+
+// gitProgram reports settings whose value is a command line.
+func gitProgram(key string) bool {
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	return strings.HasPrefix(key, "pager.") || slices.Contains(strings.Fields(`pager editor sshcommand fsmonitor askpass gitproxy external command
+		textconv program helper driver clean smudge process difffilter cmd packobjectshook`), last)
 }
 
 func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs) {
@@ -214,17 +223,35 @@ func (l *line) gitHooks(c *invocation, name string, words []shellWord, in dirs) 
 			if len(rest) > 0 {
 				runs(rest)
 			}
+		case name == "grep" && strings.HasPrefix(t, "-O"):
+			l.runsToo(c, shellWord{text: cmp.Or(strings.TrimPrefix(w.text, "-O"), "less"), open: w.open}, in)
+		case gitOption(t, "--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd"):
+			switch {
+			case attached:
+				l.runsToo(c, shellWord{text: value, open: w.open}, in)
+			case len(rest) > 0 && !gitOption(t, "--open-files-in-pager"):
+				l.runsToo(c, rest[0], in)
+			}
+			c.effect("execute")
+			c.problem("option_runs_program")
+		case gitOption(t, "--ext-diff", "--template", "--textconv"), name == "clone" && (t == "-u" || t == "-c" || t == "--config"):
+			c.effect("execute")
+			c.problem("option_runs_program")
 		case name == "filter-branch", name == "difftool", name == "mergetool":
 			c.effect("execute")
 			c.problem("option_runs_program")
-		case slices.Contains([]string{"--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--open-files-in-pager", "--extcmd", "--template", "--textconv"}, t),
-			name == "grep" && strings.HasPrefix(t, "-O"), name == "clone" && (t == "-u" || t == "-c" || t == "--config"):
-			c.effect("execute")
-			c.problem("option_runs_program")
+			if name == "difftool" && t == "-x" && len(rest) > 0 {
+				l.runsToo(c, rest[0], in)
+			}
 		case name == "config" && gitRuns(t):
 			c.problem("git_config")
 		}
 	}
+}
+
+// gitOption reports an option, also one that is written shorter.
+func gitOption(have string, names ...string) bool {
+	return have != "--text" && slices.ContainsFunc(names, func(full string) bool { return have == full || abbreviates(have, full) })
 }
 
 // gitRuns reports settings whose value is, or may be, a program.

@@ -39,6 +39,36 @@ func TestWhatOptionsOfBuildsAndTestsDo(t *testing.T) {
 		{"make test -E 'x:;evil'", "option_runs_program", ""},
 		{"make test SHELL=./evil", "environment", ""},
 		{"make MAKEFLAGS=--eval=x test", "environment", ""},
+		{"make test -f evil.mk", "option_runs_program", "evil.mk execute"},
+		{"make test --makefile=evil.mk", "option_runs_program", "evil.mk execute"},
+		{"make 'X!=rm src/a' test", "option_runs_program", "src/a delete"},
+		{"make test 'X=$(shell evil)'", "option_runs_program", ""},
+		{"go test -exec 'rm src/a' ./...", "option_runs_program", "src/a delete"},
+		{"go build -toolexec='rm src/a' ./...", "option_runs_program", "src/a delete"},
+		{"go test -overlay=o.json ./...", "option_runs_program", "o.json execute"},
+		{"pytest -p evil", "option_runs_program", ""},
+		{"pytest -pevil tests", "option_runs_program", ""},
+		{"pytest -c evil.ini tests", "option_runs_program", "evil.ini execute"},
+		{"pytest --tx=popen//python=./evil", "option_runs_program", ""},
+		{"npm test --script-shell './evil'", "option_runs_program", "./evil execute"},
+		{"npm test --script-sh=./evil", "option_runs_program", "./evil execute"},
+		{"npm test --userconfig=evil.npmrc", "option_runs_program", "evil.npmrc execute"},
+		{"mocha --require ./evil.js", "option_runs_program", "./evil.js execute"},
+		{"jest --config evil.js", "option_runs_program", "evil.js execute"},
+		{"vitest run --environment ./evil.js", "option_runs_program", ""},
+		{"mocha -R ./evil.js", "option_runs_program", ""},
+		{"rspec -r ./evil.rb", "option_runs_program", "./evil.rb execute"},
+		{"gradle test -I evil.gradle", "option_runs_program", "evil.gradle execute"},
+		{"just --shell ./evil test", "option_runs_program", "./evil execute"},
+		{"git -c core.pager='rm src/a' log", "git_config", "src/a delete"},
+		{"git -c diff.external=./evil diff", "git_config", "./evil execute"},
+		{"git grep -O./evil x", "option_runs_program", "./evil execute"},
+		{"git grep --open-files=./evil x", "option_runs_program", "./evil execute"},
+		{"git fetch --upload-pa=./evil .", "option_runs_program", "./evil execute"},
+		{"git difftool -x ./evil", "option_runs_program", "./evil execute"},
+		{"rg --pre ./evil x src", "option_runs_program", "./evil execute"},
+		{"sort --compress-program=./evil f", "option_runs_program", "./evil execute"},
+		{"tar cf a --use-compress-program='rm src/a' d", "option_runs_program", "src/a delete"},
 		{"git diff --output=.git/config", "option_writes", ".git/config write"},
 		{"git log --output .git/config", "option_writes", ".git/config write"},
 	} {
@@ -62,7 +92,8 @@ func TestWhatOptionsOfBuildsAndTestsDo(t *testing.T) {
 
 func TestPlainBuildsAndTestsDoNothingElse(t *testing.T) {
 	for _, line := range []string{"go test ./...", "go test -run=X -count=1 -v ./...", "go test -race ./...", "go build ./...", "gofmt -l .", "cargo test --release -p x", "npm test", "npm run lint -- --fix",
-		"pytest -q -k x tests", "pytest --rootdir=tests tests/unit", "make test -j4 V=1", "git diff --stat", "git log --oneline -5"} {
+		"pytest -q -k x tests", "pytest --rootdir=tests tests/unit", "pytest -c setup.cfg tests", "make test -j4 V=1", "make -f Makefile test", "pytest -p no:cacheprovider -q", "jest --coverage", "vitest run --environment jsdom --reporter=@x/y", "rspec -c -f doc spec", "mocha -R spec test",
+		"git diff --text", "git diff --stat", "git log --oneline -5"} {
 		d, _ := New(Scope{}, []Family{Shell})
 		facts, unknown := d.Facts(context.Background(), one(line, engine.CommandKind), World{Dir: "/w", Home: "/home/u"})
 		for _, one := range facts["shell"].(map[string]any)["seen"].([]any) {

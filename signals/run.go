@@ -183,12 +183,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		l.guess(c, []shellWord{w}, in, read)
 	}
 	if name == "make" || name == "gmake" {
-		// Its operands may set variables, before all that the file sets.
-		for _, w := range operands {
-			if key, _, ok := strings.Cut(w.text, "="); ok && sensitive(strings.TrimRight(key, ":+?! ")) {
-				c.problem("environment")
-			}
-		}
+		l.makes(c, operands, in)
 	}
 	if s.operands != "" && p.rule != "pattern" {
 		l.operands(c, operands, in, s.operands)
@@ -265,6 +260,25 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		l.guess(c, operands, in, a)
 	}
 	return in, in
+}
+
+// makes reads operands of make that set variables, before all that the file sets.
+// X!=Y sets one to what a command prints, and $(shell Y) in a value is one too.
+func (l *line) makes(c *invocation, operands []shellWord, in dirs) {
+	for _, w := range operands {
+		key, value, ok := strings.Cut(w.text, "=")
+		if ok && sensitive(strings.TrimRight(key, ":+?! ")) {
+			c.problem("environment")
+		}
+		switch {
+		case w.open:
+		case ok && strings.HasSuffix(key, "!"):
+			l.runsToo(c, shellWord{text: value}, in)
+		case strings.Contains(w.text, "$"):
+			c.effect("execute")
+			c.problem("option_runs_program")
+		}
+	}
 }
 
 // pages reports pagers and editors that take commands of their own.
@@ -345,6 +359,10 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 			c.problem("option_writes")
 		}
 		c.effect(o.value)
+		if p := programs()[path.Base(c.program())]; o.value == "execute" && (p == nil || !slices.Contains(p.runs, v.text)) {
+			// Other code than it runs by itself.
+			c.problem("option_runs_program")
+		}
 		if o.value == "execute" && (v.text == "-" || v.text == "/dev/stdin" || v.text == "/dev/fd/0") {
 			l.fail("code_from_stdin")
 		}
@@ -396,6 +414,17 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 	case "unseen":
 		c.effect("execute")
 		l.fail("unseen_command")
+	case "command":
+		l.runsToo(c, v, in)
+	case "plugin", "package":
+		harmless := strings.HasPrefix(v.text, "no:")
+		if o.value == "package" {
+			harmless = strings.HasPrefix(v.text, "@") || !looksLikePath(v.text)
+		}
+		if v.open || !harmless {
+			c.effect("execute")
+			c.problem("option_runs_program")
+		}
 	case "option":
 		c.effect("execute")
 		c.problem("option_runs_program")
@@ -415,6 +444,15 @@ func (l *line) value(c *invocation, o option, i int, v shellWord, in dirs, s *op
 			l.operands(c, []shellWord{v}, in, read)
 		}
 	}
+}
+
+// runsToo reads a command that an option of another one names.
+func (l *line) runsToo(c *invocation, v shellWord, in dirs) {
+	c.effect("execute")
+	c.problem("option_runs_program")
+	l.via = append(l.via, path.Base(c.program()))
+	l.code(c, v, in)
+	l.via = l.via[:len(l.via)-1]
 }
 
 // operands are paths that all get the same treatment. A dash is a stream.

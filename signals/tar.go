@@ -6,8 +6,8 @@ import (
 )
 
 // tarOptions is what tar's options take, after its own way of bundling them.
-var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folder --directory=folder -I=option --use-compress-program=option
-	--to-command=option --checkpoint-action=option -F=option --info-script=option --new-volume-script=option --rsh-command=option
+var tarOptions = parseProgram(strings.Fields(`-f=archive --file=archive -C=folder --directory=folder -I=command --use-compress-program=command
+	--to-command=command --checkpoint-action=option -F=command --info-script=command --new-volume-script=command --rsh-command=command
 	-T=list --files-from=list -X=read --exclude-from=read --exclude=skip --transform=skip --xform=skip -b=skip --blocking-factor=skip
 	-g=write --listed-incremental=write --strip-components=skip --owner=skip --group=skip --mode=skip --mtime=skip -N=skip
 	--one-top-level -z -j -J -v -p -k -h!links --dereference!links -P -a -O -S -m -o -w -W -l -U -n
