@@ -113,3 +113,27 @@ func TestWhatIsReadAsCodeFromAStreamIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// What is a value for one program's option is a flag of another's, and the file
+// behind it is read, or written, all the same.
+func TestAFlagTakesNoFileWithIt(t *testing.T) {
+	for line, want := range map[string]string{
+		"cat -n .env": "read", "cat -d .env": "read", "wc -c .env": "read", "wc -w .env": "read", "wc -L .env": "read",
+		"od -c .env": "read", "od -An -t x1 -c .env": "read", "md5sum -c .env": "read", "base64 -d .env": "read",
+		"nl -ba .env": "read", "less -n .env": "read", "strings -d .env": "read", "iconv -c .env": "read", "cut -s -f 1 .env": "read",
+		"sed -l p .env": "read", "bat -n .env": "read", "file -f .env": "read", "head -n 5 .env": "read",
+		"chmod -x .env": "write", "chmod u-x .env": "write", "chmod 600 .env": "write", "chmod --reference=a .env": "write",
+		"chown me .env": "write", "chown --reference=a .env": "write", "chattr -i .env": "write", "setfacl -b .env": "write",
+		"setfacl -m u:x:rw .env": "write", "chcon -t x .env": "write", "truncate -s 0 -o .env": "write", "tee -a .env": "write",
+		"base64 -o .env a": "write", "less -o .env a": "write",
+	} {
+		d, _ := New(Scope{}, []Family{Path, Shell})
+		facts, _ := d.Facts(context.Background(), one(line, engine.CommandKind), World{Dir: "/w", Home: "/home/u"})
+		if !slices.ContainsFunc(facts["path"].(map[string]any)["seen"].([]any), func(one any) bool {
+			m := one.(map[string]any)
+			return m["declared"] == ".env" && m["access"] == want
+		}) {
+			t.Errorf("%s: %v, want .env %s", line, facts["path"], want)
+		}
+	}
+}

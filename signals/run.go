@@ -225,9 +225,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 			l.operands(c, operands, in, s.operands)
 		}
 	case "mode":
-		if len(operands) > 0 {
-			l.operands(c, operands[1:], in, write)
-		}
+		l.operands(c, withoutMode(name, operands, words), in, write)
 	case "keys":
 		l.keys(c, operands, in)
 	case "url", "host":
@@ -285,6 +283,37 @@ func (l *line) makes(c *invocation, operands []shellWord, in dirs) {
 func pages(name string) bool {
 	return slices.Contains([]string{"less", "more", "zless", "man", "view", "vi", "vim", "nvim", "ex", "emacs", "nano"}, name)
 }
+
+// withoutMode are the operands that are files: without the mode or the owner that
+// comes first, unless an option says it, or gives what to take it from.
+func withoutMode(name string, operands, words []shellWord) []shellWord {
+	if len(operands) < 2 || operands[0].open {
+		return operands
+	}
+	first := operands[0].text
+	switch name {
+	case "chmod":
+		if !modeOfFile.MatchString(first) {
+			return operands
+		}
+	case "chattr":
+		if !strings.HasPrefix(first, "+") && !strings.HasPrefix(first, "=") {
+			return operands
+		}
+	case "chcon":
+		if !strings.Contains(first, ":") {
+			return operands
+		}
+	case "setfacl":
+		return operands
+	}
+	if slices.ContainsFunc(words, func(w shellWord) bool { return strings.HasPrefix(w.text, "--ref") }) {
+		return operands
+	}
+	return operands[1:]
+}
+
+var modeOfFile = regexp.MustCompile(`^([0-7]+|[ugoa]*[-+=][-+=ugoarwxXst,]*|[ugoa]+[-+=].*)$`)
 
 // implied are files that a program runs where it is started, without being told,
 // as far as they are there.
