@@ -188,6 +188,15 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	if s.operands != "" && p.rule != "pattern" {
 		l.operands(c, operands, in, s.operands)
 	}
+	if runs {
+		return l.wrapped(c, p, name, operands, in, s)
+	}
+	l.byRule(c, p, name, words, operands, in, s)
+	return in, in
+}
+
+// byRule reads the operands of a command by its program's rule.
+func (l *line) byRule(c *invocation, p *program, name string, words, operands []shellWord, in dirs, s optionSettings) {
 	switch p.rule {
 	case "none":
 		l.variables(c, name, words)
@@ -235,8 +244,6 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		}
 	case "script", "foreign":
 		l.interpreted(c, operands, in, s.inline)
-	case "run", "shell":
-		return l.wrapped(c, p, name, operands, in, s)
 	case "package":
 		if len(operands) > 0 && (operands[0].open || slices.Contains(fetching, operands[0].text)) {
 			c.effect("network", "write")
@@ -257,7 +264,6 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 		}
 		l.guess(c, operands, in, a)
 	}
-	return in, in
 }
 
 // makes reads operands of make that set variables, before all that the file sets.
