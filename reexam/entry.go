@@ -28,6 +28,10 @@ type Versions struct {
 	Engine, OPA, CEL string
 }
 
+func (v Versions) String() string {
+	return fmt.Sprintf("engine %s, OPA %s, cel-go %s", v.Engine, v.OPA, v.CEL)
+}
+
 // attemptBody is what an attempt's entry holds besides what follows from it.
 type attemptBody struct {
 	Action       json.RawMessage

@@ -264,12 +264,13 @@ func (f *Fold) compare(e journal.Entry, event engine.Event, rec engine.Record) e
 		return nil
 	}
 	var err error
-	f.scratch, err = AppendBody(f.scratch[:0], &event, &rec, f.bundle, f.versionsOf(e.Body), nil)
+	by := f.versionsOf(e.Body)
+	f.scratch, err = AppendBody(f.scratch[:0], &event, &rec, f.bundle, by, nil)
 	if err != nil {
 		return &Problem{e.Seq, Undecodable, err.Error()}
 	}
 	if !bytes.Equal(f.scratch, e.Body) {
-		return &Problem{e.Seq, Differs, "deciding again gives other bytes: " + difference(f.scratch, e.Body)}
+		return &Problem{e.Seq, Differs, "deciding again gives other bytes: " + difference(f.scratch, e.Body) + f.otherThan(by)}
 	}
 	return nil
 }
@@ -289,6 +290,15 @@ func (f *Fold) versionsOf(body []byte) Versions {
 		return f.versions
 	}
 	return v
+}
+
+// otherThan tells the versions that decided and those that decide again, where
+// they are not the same: that alone may be why the bytes differ.
+func (f *Fold) otherThan(by Versions) string {
+	if by == f.versions {
+		return ""
+	}
+	return fmt.Sprintf(" (decided by %s, again by %s)", by, f.versions)
 }
 
 // difference shows where two bodies part.

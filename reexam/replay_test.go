@@ -220,6 +220,22 @@ func TestAStoryReplays(t *testing.T) {
 	}
 }
 
+// TestAnotherVersionDecidesAgain replays what another version says it decided: it
+// is held to the same bytes, and where they differ the versions are told.
+func TestAnotherVersionDecidesAgain(t *testing.T) {
+	older := edit(fmt.Sprintf(`"engine":%q`, pdp.Versions().Engine), `"engine":"0.0.9"`)
+	dir := copyOf(t)
+	write(t, dir, older(t, dir, read(t, dir), 7))
+	if r := replay(t, dir, reexam.Options{}); !r.OK {
+		t.Errorf("%+v", r.Problems)
+	}
+	write(t, dir, edit(`"verdict":"fail"`, `"verdict":"pass"`)(t, dir, read(t, dir), 7))
+	r := replay(t, dir, reexam.Options{})
+	if len(r.Problems) != 1 || r.Problems[0].Code != reexam.Differs || !strings.Contains(r.Problems[0].Text, "(decided by engine 0.0.9, ") {
+		t.Errorf("%+v", r.Problems)
+	}
+}
+
 // TestAForgerIsFound changes one thing, with every hash and the chain computed
 // anew: what an entry says must still follow from those before it.
 func TestAForgerIsFound(t *testing.T) {
