@@ -289,3 +289,40 @@ func TestAlterKeepsTheRest(t *testing.T) {
 		t.Errorf("got %s (%v), want %s", got, err, want)
 	}
 }
+
+// What came before a call counts, however a case tells it.
+func TestWhatCameBefore(t *testing.T) {
+	l := newLoader(shipped)
+	for name, c := range map[string]struct {
+		tool, arguments, context string
+		want                     Answer
+	}{
+		"what was spent before fits":           {"pay", `{"amount":10}`, `{"limits":{"amount":50},"trace":[{"tool":"pay","arguments":{"amount":40}}]}`, Allow},
+		"what was spent before does not":       {"pay", `{"amount":11}`, `{"limits":{"amount":50},"trace":[{"tool":"pay","arguments":{"amount":40}}]}`, Block},
+		"what was refused is not spent":        {"pay", `{"amount":11}`, `{"limits":{"amount":50},"trace":[{"tool":"pay","arguments":{"amount":60}}]}`, Allow},
+		"the case says what was spent":         {"pay", `{"amount":11}`, `{"limits":{"amount":50},"spent":0,"trace":[{"tool":"pay","arguments":{"amount":40}}]}`, Allow},
+		"spent of each":                        {"buy", `{"amount":9,"items":2}`, `{"limits":{"amount":50,"items":10},"spent":{"amount":40,"items":8}}`, Allow},
+		"spent of each, too many of one":       {"buy", `{"amount":9,"items":3}`, `{"limits":{"amount":50,"items":10},"spent":{"amount":40,"items":8}}`, Block},
+		"spent of one only":                    {"buy", `{"amount":9,"items":1}`, `{"limits":{"amount":50,"items":10},"spent":{"amount":40}}`, Error},
+		"a copy of a copy":                     {"read_file", `{"path":"c"}`, `{"deny_paths":["s/**"],"trace":[{"tool":"shell","arguments":{"command":"cp s/a b"}},{"tool":"shell","arguments":{"command":"cp b c"}}]}`, Block},
+		"another file than the copy":           {"read_file", `{"path":"d"}`, `{"deny_paths":["s/**"],"trace":[{"tool":"shell","arguments":{"command":"cp s/a b"}},{"tool":"shell","arguments":{"command":"cp b c"}}]}`, Allow},
+		"written twice, then run":              {"shell", `{"command":"./a"}`, `{"trace":[{"tool":"write_file","arguments":{"path":"a","content":"true"}},{"tool":"shell","arguments":{"command":"chmod +x a"}}]}`, Review},
+		"one origin for all":                   {"pay", `{"to":"a","amount":5}`, `{"arg_origin":"tool_result"}`, Review},
+		"the user for all":                     {"pay", `{"to":"a","amount":5}`, `{"arg_origin":"user"}`, Allow},
+		"several origins":                      {"pay", `{"to":"a"}`, `{"arg_origin":{"to":["user","web"]}}`, Review},
+		"an origin that is none":               {"pay", `{"to":"a"}`, `{"arg_origin":{"to":null}}`, Review},
+		"an origin by its pointer":             {"pay", `{"to":"a"}`, `{"arg_origin":{"/to":"user"}}`, Allow},
+		"an origin of a part":                  {"invite", `{"event":{"to":"a"}}`, `{"arg_origin":{"event.to":"user"}}`, Allow},
+		"the user's words say the rest":        {"pay", `{"to":"acct-7","amount":5}`, `{"user_text":"send 5 to acct-7.","arg_origin":{"to":"user"}}`, Allow},
+		"the user's words say it in part":      {"pay", `{"to":"acct-7","amount":5}`, `{"user_text":"send 5 to acct-77","arg_origin":{"amount":"user"}}`, Review},
+		"the user's words alone":               {"pay", `{"to":"acct-7","amount":5}`, `{"user_text":"send 5 to acct-7"}`, Allow},
+		"what the user did not say":            {"pay", `{"to":"acct-9","amount":5}`, `{"user_text":"pay the bill"}`, Review},
+		"a plan of calls, the first not run":   {"drop_table", `{"name":"a"}`, `{"plan":[{"id":"b","tool":"backup"},{"id":"d","tool":"drop_table"}],"done":[]}`, Review},
+		"a folder by another kind of argument": {"send_email", `{"to":"a@b.example","attachments":["s/a"]}`, `{"deny_paths":["s/**"]}`, Block},
+		"a path by the end of its name":        {"upload", `{"body_path":"s/a"}`, `{"deny_paths":["s/**"]}`, Block},
+	} {
+		if r := decideOne(t, l, c.tool, c.arguments, c.context); r.Got != c.want {
+			t.Errorf("%s: got %s %s (%s), want %s", name, r.Got, r.Result, r.Why, c.want)
+		}
+	}
+}

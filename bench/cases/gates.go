@@ -28,9 +28,7 @@ type match struct {
 	Tools []string `json:"tools"`
 }
 
-// limits adds, for each limited argument, that it is known, and that it is
-// positive and fits what is left. Without it the cost is unknown, and a person is
-// asked.
+// limits notes what may be spent of each limited argument.
 func (s *setup) limits(raw json.RawMessage) error {
 	var limits map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &limits); err != nil {
@@ -43,23 +41,68 @@ func (s *setup) limits(raw json.RawMessage) error {
 			return &unsupported{fmt.Sprintf("a limit on %q, which CEL cannot name", name)}
 		}
 		s.history.numeric[name] = true
-		if _, given := s.settings["spent"]; !given {
-			s.settings["spent"] = json.RawMessage("0")
+	}
+	return nil
+}
+
+// limitGates adds, for each limited argument, that it is known, and that it is
+// positive and fits what is left. Without it the cost is unknown, and a person is
+// asked.
+func (s *setup) limitGates() {
+	for _, name := range slices.Sorted(maps.Keys(s.history.numeric)) {
+		if spent, known := s.spentOf(name); known {
+			s.settings["spent_"+name] = spent
 		}
 		s.gates = append(s.gates,
 			celGate{Name: "known-" + dashed(name), Expression: fmt.Sprintf("has(args.%s)", name), Message: "the amount is not given", OnFail: "review", OnUnknown: "review"},
 			celGate{Name: "limit-" + dashed(name), Expression: fmt.Sprintf(fits, name),
 				Message: "the amount does not fit what is left", OnFail: "block"})
 	}
-	return nil
+}
+
+// spentOf is what was spent of a limited argument before: as the case says, of all
+// of them or of each by its name, and nothing where it says nothing.
+func (s *setup) spentOf(name string) (spent json.RawMessage, known bool) {
+	if s.spent == nil {
+		return json.RawMessage("0"), true
+	}
+	var each map[string]json.RawMessage
+	if jsonType(s.spent) != "object" || json.Unmarshal(s.spent, &each) != nil {
+		return s.spent, true
+	}
+	spent, known = each[name]
+	return spent, known
+}
+
+// pay adds what an earlier call spent, and reports whether it spent anything. What
+// the case says was spent has all of it.
+func (s *setup) pay(c call) bool {
+	arguments, err := c.arguments()
+	if s.spent != nil || err != nil {
+		return false
+	}
+	paid := false
+	for name := range s.history.numeric {
+		var before, more float64
+		have, _ := s.settings["spent_"+name].(json.RawMessage)
+		if json.Unmarshal(have, &before) != nil || json.Unmarshal(arguments[name], &more) != nil || more == 0 {
+			continue
+		}
+		total, err := json.Marshal(before + more)
+		if err != nil {
+			continue
+		}
+		s.settings["spent_"+name], paid = json.RawMessage(total), true
+	}
+	return paid
 }
 
 // fits holds an amount to what is left. Each condition has to be known before the
 // next counts: of an && CEL takes the side that is false, whatever the other side
 // could not tell. Decimal amounts are doubles here and their sum may be off in its
 // last bits, which is what the factor leaves room for. The comparisons with zero keep text from being read as a number.
-const fits = "!has(args.%[1]s) ? true : (args.%[1]s > 0 ? (state.settings.spent >= 0 ? (scope.limits.%[1]s >= 0 ? " +
-	"double(state.settings.spent) + double(args.%[1]s) <= double(scope.limits.%[1]s) * (1.0 + 1e-14) : false) : false) : false)"
+const fits = "!has(args.%[1]s) ? true : (args.%[1]s > 0 ? (state.settings.spent_%[1]s >= 0 ? (scope.limits.%[1]s >= 0 ? " +
+	"double(state.settings.spent_%[1]s) + double(args.%[1]s) <= double(scope.limits.%[1]s) * (1.0 + 1e-14) : false) : false) : false)"
 
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 

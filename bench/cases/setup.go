@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,11 +40,16 @@ type setup struct {
 	rest   string
 	grants bool
 
-	origins map[string]string
-	history history
-	now     string
-	plan    []string
-	done    []string
+	// origins are where arguments come from, nil where nobody looked; userText is
+	// what the user wrote.
+	origins  map[string]string
+	userText *string
+	history  history
+	now      string
+	plan     []step
+	done     []step
+	// spent is what was spent before of what is limited; nil: the case says nothing.
+	spent json.RawMessage
 	// criticGate: the contract has to say why CRITIC may be left out.
 	criticGate bool
 	// costLimit is what each gate of the case may cost; 0: as the engine has it.
@@ -81,7 +87,7 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"restricted_tools": texts((*setup).restricted),
 	"deny_tools":       texts((*setup).denied),
 	"limits":           (*setup).limits,
-	"spent":            func(s *setup, raw json.RawMessage) error { s.settings["spent"] = raw; return nil },
+	"spent":            func(s *setup, raw json.RawMessage) error { s.spent = raw; return nil },
 	"arg_origin":       (*setup).origin,
 	"rule":             (*setup).rule,
 	"default":          (*setup).otherwise,
@@ -103,12 +109,11 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"requester":        text(func(s *setup, v string) { s.history.requester = v }),
 	"policy_version":   text(func(s *setup, v string) { s.history.policy = v }),
 	"call_id":          text(func(s *setup, v string) { s.history.callID = v }),
-	"plan":             texts(func(s *setup, v []string) { s.plan = v }),
-	"done":             texts(func(s *setup, v []string) { s.done = v }),
+	"plan":             decoded(func(s *setup, v []step) { s.plan = v }),
+	"done":             decoded(func(s *setup, v []step) { s.done = v }),
+	"user_text":        text(func(s *setup, v string) { s.userText = &v }),
 	"cost_limit":       decoded(func(s *setup, v uint64) { s.costLimit = v }),
-	// What a person reads and a gate does not: the words that origins were
-	// attested from, and that a move left the content alone.
-	"user_text":         text(func(*setup, string) {}),
+	// What a person reads and a gate does not: a move left the content alone.
 	"content_unchanged": decoded(func(*setup, bool) {}),
 }
 
@@ -120,7 +125,7 @@ func (u *unsupported) Error() string { return u.why }
 // newSetup reads a case's context.
 func newSetup(c Case, l *loader) (*setup, error) {
 	s := &setup{scope: map[string]any{}, lists: map[string]listed{}, tools: map[string]tool{}, contract: map[string]any{}, settings: map[string]any{},
-		origins: map[string]string{}, keys: keys, loader: l, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
+		keys: keys, loader: l, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
 	rest := maps.Clone(c.Request.Context)
 	if err := s.versions(rest); err != nil {
 		return nil, err
@@ -240,13 +245,85 @@ func (s *setup) list(section, name string, values []string) {
 	lists[name] = nonNil(values)
 }
 
+// origin notes where arguments come from: one word for the whole call, or one or
+// several for each argument by its name.
 func (s *setup) origin(raw json.RawMessage) error {
-	var of map[string]string
+	s.origins = map[string]string{}
+	if jsonType(raw) != "object" {
+		from, err := originOf(raw)
+		s.origins[""] = from
+		return err
+	}
+	var of map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &of); err != nil {
 		return err
 	}
-	for argument, from := range of {
-		s.origins["/"+argument] = from
+	for argument, raw := range of {
+		from, err := originOf(raw)
+		if err != nil {
+			return err
+		}
+		s.origins["/"+strings.ReplaceAll(strings.TrimPrefix(argument, "/"), ".", "/")] = from
 	}
 	return nil
+}
+
+// originOf is the origin that one word tells or several do: something that comes
+// from the user and from elsewhere too is not the user's.
+func originOf(raw json.RawMessage) (string, error) {
+	words := []string{""}
+	var err error
+	if jsonType(raw) == "array" {
+		err = json.Unmarshal(raw, &words)
+	} else {
+		err = json.Unmarshal(raw, &words[0])
+	}
+	from := "unknown"
+	for i, w := range words {
+		if i == 0 || w != userOrigin {
+			from = w
+		}
+	}
+	if from == "" {
+		from = "unknown"
+	}
+	return from, err
+}
+
+// userOrigin is the origin of what the user wrote.
+const userOrigin = "user"
+
+// attest finds in what the user wrote the arguments whose origin the case does not
+// tell. One that is not found has none; a text that somebody composes need not be
+// found.
+func (s *setup) attest(arguments map[string]json.RawMessage) {
+	if s.userText == nil {
+		return
+	}
+	told := s.origins != nil
+	if !told {
+		s.origins = map[string]string{}
+	}
+	if _, all := s.origins[""]; all {
+		return
+	}
+	for name, raw := range arguments {
+		var value string
+		if json.Unmarshal(raw, &value) != nil {
+			value = string(raw)
+		}
+		_, said := s.origins["/"+name]
+		if !said && (!told && kindOf(name) == "content" || saidIn(*s.userText, value)) {
+			s.origins["/"+name] = userOrigin
+		}
+	}
+}
+
+// saidIn reports whether a text has a value as a whole word or several.
+func saidIn(text, value string) bool {
+	if value == "" {
+		return false
+	}
+	said := regexp.MustCompile(`(?:^|[\s"'(<,:;])` + regexp.QuoteMeta(value) + `(?:$|[\s"')>,:;?!]|\.(?:\s|$))`)
+	return said.MatchString(text)
 }

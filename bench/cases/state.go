@@ -99,7 +99,9 @@ func (s *setup) prepare(asked call) error {
 		return err
 	}
 	s.restGate()
-	if len(s.origins) > 0 {
+	s.limitGates()
+	s.attest(arguments)
+	if s.origins != nil {
 		s.gates = append(s.gates, celGate{Name: "origins", Expression: "size(facts.origin.arguments) == 0", Message: "a value does not come from the user", OnFail: "review", OnUnknown: "review"})
 	}
 	for _, c := range s.history.trace {
@@ -135,17 +137,51 @@ func (s *setup) underCritic(asked call) {
 	s.criticGate = true
 }
 
+// step is one step of a case's plan: what it says, in words, and which tool it
+// takes.
+type step struct{ id, tool, words string }
+
+// UnmarshalJSON reads a step that is told in words, the tool first, or as a call.
+func (p *step) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, &p.words) == nil {
+		p.tool, _, _ = strings.Cut(p.words, " ")
+		return nil
+	}
+	var told struct {
+		ID, Tool, Step string
+		Arguments      json.RawMessage
+	}
+	if err := strictly(text, &told); err != nil {
+		return &unsupported{"a step of the plan: " + err.Error()}
+	}
+	p.id, p.tool, p.words = told.ID, told.Tool, told.Step
+	if p.tool == "" {
+		p.tool, _, _ = strings.Cut(told.Step, " ")
+	}
+	if p.words == "" {
+		p.words = strings.TrimSpace(told.Tool + " " + string(told.Arguments))
+	}
+	return nil
+}
+
+// done reports whether a step is among those that are done, by its words or its id.
+// The name of its tool is not enough: another step may take the same.
+func (p step) done(done []step) bool {
+	return slices.ContainsFunc(done, func(d step) bool {
+		return d.words == p.words || p.id != "" && (d.id == p.id || d.words == p.id)
+	})
+}
+
 // steps is the plan of a case: each step needs what the one before it leaves,
 // unless that is done.
 func (s *setup) steps() map[string]any {
 	var steps []any
 	before := ""
-	for i, text := range s.plan {
-		verb, _, _ := strings.Cut(text, " ")
-		after := fmt.Sprintf("done: %s", text)
-		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i+1), "tool": verb, "arguments": map[string]any{}, "precondition": before,
+	for i, p := range s.plan {
+		after := fmt.Sprintf("done: %s", p.words)
+		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i+1), "tool": p.tool, "arguments": map[string]any{}, "precondition": before,
 			"postcondition": after, "assertion": "", "forward_effects": 1, "rollback_effects": 1})
-		if before = after; slices.Contains(s.done, text) {
+		if before = after; p.done(s.done) {
 			before = ""
 		}
 	}
@@ -162,8 +198,8 @@ func (s *setup) wrote(c call) {
 	byKind := map[string]string{}
 	for name, raw := range arguments {
 		var value string
-		if json.Unmarshal(raw, &value) == nil && kindOf[name] != "" {
-			byKind[kindOf[name]] = value
+		if json.Unmarshal(raw, &value) == nil && kindOf(name) != "" {
+			byKind[kindOf(name)] = value
 		}
 	}
 	content, ok := byKind["content"]
@@ -205,7 +241,7 @@ func (s *setup) outOfScope(r call) {
 		if json.Unmarshal(raw, &value) != nil {
 			continue
 		}
-		switch kindOf[name] {
+		switch kindOf(name) {
 		case "path", "from", "to":
 			s.addTo("paths", value)
 		case "url":
@@ -264,8 +300,10 @@ func (s *setup) bare() *setup {
 // ownPolicy are the keys of the scope that only gates of the case read.
 var ownPolicy = []string{"values", "limits", "parameters", "windows", "policy_version"}
 
-// follow plays the earlier calls. What an allowed one writes is there; what a
-// blocked one would have made is out of bounds, whoever names it later.
+// follow plays the earlier calls, each under what the ones before it came to. What
+// an allowed one writes is there; what a blocked one would have made is out of
+// bounds, whoever names it later. What they spent is spent, unless the case says
+// how much that is.
 func (s *setup) follow(ctx context.Context, b *bundle.Bundle, asked call, w signals.World, now int64) (*bundle.Bundle, error) {
 	var fresh []string
 	for i, c := range s.history.trace {
@@ -279,11 +317,20 @@ func (s *setup) follow(ctx context.Context, b *bundle.Bundle, asked call, w sign
 		}
 		facts, missing := b.Facts(ctx, a, now, w)
 		d := engine.Decide(ctx, b, engine.Input{Action: a, Facts: facts, FactsUnknown: missing, State: b.Start(), Now: now})
+		out := false
 		for _, name := range touched(facts, "write") {
 			if d.Outcome == engine.Block {
+				out = true
 				s.addTo("paths", name)
 			}
-			fresh = append(fresh, name)
+			if !slices.Contains(fresh, name) {
+				fresh = append(fresh, name)
+			}
+		}
+		if d.Outcome != engine.Block && s.pay(c) || out {
+			if b, err = s.bundle(asked); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(fresh) == 0 {
@@ -409,7 +456,7 @@ func (st *stage) outOfReach(r call) error {
 	}
 	for name, raw := range arguments {
 		var line string
-		if kindOf[name] != "command" || json.Unmarshal(raw, &line) != nil {
+		if kindOf(name) != "command" || json.Unmarshal(raw, &line) != nil {
 			continue
 		}
 		if !strings.ContainsAny(line, "|;&<>`\"'\\$\n*") {
@@ -568,7 +615,7 @@ func (st *stage) action(c call) (engine.Action, error) {
 	if who := st.s.history.requester; who != "" {
 		more["agent"] = map[string]any{"id": who, "component": "case-planner@1"}
 	}
-	if len(st.s.origins) > 0 {
+	if st.s.origins != nil {
 		more["origins"] = st.s.origins
 	}
 	if st.s.plan != nil {

@@ -14,9 +14,9 @@ type tool map[string]any
 
 // kindOf says what an argument is by the name that tools commonly give it. It
 // stands for the registry that a team would write for its own tools.
-var kindOf = map[string]string{
+var kinds = map[string]string{
 	"path": "path", "file": "path", "file_path": "path", "filename": "path", "filepath": "path", "dir": "path", "directory": "path",
-	"folder": "path", "notebook_path": "path", "paths": "path", "files": "path",
+	"folder": "path", "paths": "path", "files": "path", "attachment": "path", "attachments": "path",
 	"source": "from", "src": "from", "old_path": "from", "destination": "to", "dest": "to", "dst": "to", "new_path": "to",
 	"command": "command", "cmd": "command", "script": "command", "argv": "command", "commands": "command",
 	"content": "content", "contents": "content", "body": "content", "text": "content", "data": "content", "message": "content",
@@ -24,6 +24,20 @@ var kindOf = map[string]string{
 	"before": "before", "old": "before", "old_string": "before", "old_text": "before",
 	"after": "after", "new": "after", "new_string": "after", "new_text": "after",
 	"url": "url", "uri": "url", "endpoint": "url", "link": "url",
+}
+
+// kindOf is what an argument of a name is, or nothing. A name that ends as that of a
+// path does is one.
+func kindOf(name string) string {
+	if kind, ok := kinds[name]; ok {
+		return kind
+	}
+	for _, end := range []string{"_path", "_paths", "_file", "_files"} {
+		if strings.HasSuffix(name, end) {
+			return "path"
+		}
+	}
+	return ""
 }
 
 // readers are the verbs of tools that change nothing.
@@ -75,7 +89,7 @@ func (t tool) needsPath(name string) {
 func argumentOf(name string, value json.RawMessage, verbs []string) any {
 	kind := jsonType(value)
 	a := map[string]any{"type": kind}
-	what := kindOf[name]
+	what := kindOf(name)
 	switch {
 	case slices.ContainsFunc(verbs, func(v string) bool { return slices.Contains(linkers, v) }):
 		what = "path"

@@ -99,7 +99,7 @@ func (t *tree) folders(c call) {
 	}
 	for name, raw := range arguments {
 		var value string
-		if json.Unmarshal(raw, &value) != nil || !slices.Contains([]string{"path", "from", "to"}, kindOf[name]) || strings.ContainsAny(value, "~\\\x00") {
+		if json.Unmarshal(raw, &value) != nil || !slices.Contains([]string{"path", "from", "to"}, kindOf(name)) || strings.ContainsAny(value, "~\\\x00") {
 			continue
 		}
 		at := t.workDir()
