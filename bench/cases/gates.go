@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/conjunct-project/conjunct/datafile"
+	"golang.org/x/text/unicode/norm"
 )
 
 // celGate is a gate as the bundle's CEL file holds it.
@@ -109,38 +110,34 @@ var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
 // listGates adds a gate for each list over an argument's values. A value is on a
-// list when it equals an entry, or lies below one as a path does.
+// list when it is as an entry says, or lies below one as a path does.
 func (s *setup) listGates(arguments map[string]json.RawMessage) error {
-	values := map[string]json.RawMessage{}
-	for _, name := range slices.Sorted(maps.Keys(s.lists)) {
-		list := s.lists[name]
-		if _, given := arguments[name]; !given {
-			return &unsupported{fmt.Sprintf("a list over %q, which the call does not have", name)}
+	values := map[string]any{}
+	for _, k := range slices.SortedFunc(maps.Keys(s.lists), listKey.compare) {
+		name, given := about(k.noun, arguments)
+		if !given {
+			return &unsupported{fmt.Sprintf("a list over %q, which the call does not have", singular(k.noun))}
 		}
 		if !plainName.MatchString(name) {
 			return &unsupported{fmt.Sprintf("a list over %q, which CEL cannot name", name)}
 		}
-		if jsonType(arguments[name]) == "string" {
-			list.values = entries(list.values)
+		key := name + "_denied"
+		g := celGate{Name: "denied-" + dashed(name), Message: "the value is on the deny list", OnFail: "block"}
+		if k.allow {
+			key = name
+			g.Name, g.Message = "allowed-"+dashed(name), "the value is not on the list"
 		}
-		values[name] = list.values
-		on := fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v)", name)
-		if jsonType(arguments[name]) == "string" {
-			// What climbs within a value is not below what it begins with.
-			climbs := fmt.Sprintf(`args.%s.matches('(^|[/\\\\]|%%2[fF])([.]|%%2[eE]){2}([/\\\\?#]|%%2[fF]|$)')`, name)
-			below := "!" + climbs + " && "
-			if !list.allow {
-				below = climbs + " || "
-			}
-			on = fmt.Sprintf("scope.values.%[1]s.exists(v, args.%[1]s == v || (%[2]sargs.%[1]s.startsWith(v + '/')))", name, below)
+		var on string
+		values[key], on = entries(k, name, json.RawMessage(s.lists[k]), arguments[name])
+		switch jsonType(arguments[name]) {
+		case "array":
+			each := strings.ReplaceAll(on, "args."+name, "e")
+			on = map[bool]string{true: "size(args.%[1]s) > 0 && args.%[1]s.all(e, %[2]s)", false: "args.%[1]s.exists(e, %[2]s)"}[k.allow]
+			on = fmt.Sprintf(on, name, each)
 		}
-		if name == "image" {
-			// A repository's tags and digests; of a bare host a colon is a port.
-			on = fmt.Sprintf("(%s || scope.values.image.exists(v, v.contains('/') && (args.image.startsWith(v + ':') || args.image.startsWith(v + '@'))))", on)
-		}
-		g := celGate{Name: "allowed-" + dashed(name), Expression: on, Message: "the value is not on the list", OnFail: "block"}
-		if !list.allow {
-			g.Name, g.Expression, g.Message = "denied-"+dashed(name), "!("+on+")", "the value is on the deny list"
+		g.Expression = on
+		if !k.allow {
+			g.Expression = "!(" + on + ")"
 		}
 		s.gates = append(s.gates, g)
 	}
@@ -150,22 +147,98 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 	return nil
 }
 
-// entries are the values of a list without what says that a folder's content is
-// meant.
-func entries(raw json.RawMessage) json.RawMessage {
-	var list []string
-	if json.Unmarshal(raw, &list) != nil {
-		return raw
+func (k listKey) compare(other listKey) int {
+	switch {
+	case k.noun != other.noun:
+		return strings.Compare(k.noun, other.noun)
+	case k.allow == other.allow:
+		return 0
+	case k.allow:
+		return -1
 	}
-	for i, v := range list {
-		v = strings.TrimSuffix(strings.TrimSuffix(v, "*"), "*")
-		list[i] = strings.TrimSuffix(v, "/")
+	return 1
+}
+
+// imageSources are what lists over the places that an image may come from are
+// called.
+var imageSources = []string{"registry", "repo", "repository", "image_registry", "image_repo"}
+
+// about is the argument that a list is about: one of its name, for one value or for
+// several. Where images may come from is about the image.
+func about(noun string, arguments map[string]json.RawMessage) (string, bool) {
+	one := singular(noun)
+	names := []string{one, noun, one + "s"}
+	if slices.Contains(imageSources, one) {
+		names = append(names, "image", "images")
 	}
-	out, err := json.Marshal(list)
-	if err != nil {
-		return raw
+	for _, name := range names {
+		if _, given := arguments[name]; given {
+			return name, true
+		}
 	}
-	return out
+	return one, false
+}
+
+// climbs is what climbs within a value, as CEL: it is not below what it begins with.
+const climbs = `args.%s.matches('(^|[/\\\\]|%%2[fF])([.]|%%2[eE]){2}([/\\\\?#]|%%2[fF]|$)')`
+
+// entries are the values of a list as gates read them, and when a value is on it.
+// Of texts an entry is a pattern, of anything else the value.
+func entries(k listKey, name string, raw, value json.RawMessage) (any, string) {
+	var list several
+	var texts []string
+	isText := jsonType(value) == "string" || jsonType(value) == "array" && json.Unmarshal(value, &texts) == nil
+	if !isText || json.Unmarshal(raw, &list) != nil {
+		return raw, fmt.Sprintf("scope.values.%[2]s.exists(v, args.%[1]s == v)", name, map[bool]string{true: name, false: name + "_denied"}[k.allow])
+	}
+	patterns := make([]string, 0, len(list))
+	for _, entry := range list {
+		patterns = append(patterns, entryPattern(entry, name, k.allow))
+	}
+	up := fmt.Sprintf(climbs, name)
+	if k.allow {
+		return patterns, fmt.Sprintf("!%s && scope.values.%[2]s.exists(v, args.%[2]s.matches(v))", up, name)
+	}
+	return patterns, fmt.Sprintf("%s || scope.values.%[2]s_denied.exists(v, args.%[2]s.matches(v))", up, name)
+}
+
+// entryPattern is one entry as a regular expression: a star is any text within a
+// part of a path, and at the end, alone in its part, all that is below. What is
+// denied is denied in another case and composition too.
+func entryPattern(entry, name string, allow bool) string {
+	if entry == "*" || entry == "**" {
+		return "^"
+	}
+	stem, below := entry, false
+	for _, end := range []string{"/**", "/*", "/"} {
+		if s, ok := strings.CutSuffix(stem, end); ok && s != "" {
+			stem, below = s, true
+			break
+		}
+	}
+	end := "(/.*)?$"
+	switch image := strings.HasPrefix(name, "image"); {
+	case below:
+		end = "/."
+	case image && strings.Contains(stem, "/"):
+		// A repository's tags and digests; of a bare host a colon is a port.
+		end = "([/:@].*)?$"
+	case kindOf(name) == "url":
+		end = "([/?#].*)?$"
+	}
+	if allow {
+		return "^" + starred(stem) + end
+	}
+	return "^(?i:" + starred(norm.NFC.String(stem)) + "|" + starred(norm.NFD.String(stem)) + ")" + end
+}
+
+// starred is the text of an entry as a regular expression.
+func starred(text string) string {
+	parts := strings.Split(text, "*")
+	for i, p := range parts {
+		parts[i] = regexp.QuoteMeta(p)
+	}
+	return strings.Join(parts, `[^/\s,;]*`)
 }
 
 // operators are the comparisons of rules as CEL, over a field and a value.
@@ -236,7 +309,7 @@ func (s *setup) parameters(raw json.RawMessage) error {
 	}
 	if len(given) > 0 {
 		for name, list := range given {
-			s.lists[singular(strings.TrimPrefix(name, "allowed_"))] = listed{true, list}
+			s.lists[listKey{strings.TrimPrefix(name, "allowed_"), true}] = listed(list)
 		}
 		return nil
 	}
@@ -276,6 +349,7 @@ func (s *setup) policy(raw json.RawMessage) error {
 // policyKey reads one key of a policy text: the lists that a context may give, and
 // what holds where no list answers.
 func (s *setup) policyKey(key string, value json.RawMessage) error {
+	key = spelling(key)
 	if key == "default" {
 		return s.otherwise(value)
 	}

@@ -27,6 +27,7 @@ type history struct {
 
 	onlyKnown  bool
 	restricted []string        // tools that are asked about
+	denied     []string        // tools that never run
 	declare    []string        // tools to declare though nothing calls them
 	numeric    map[string]bool // arguments that are amounts
 	reads      []string        // arguments that the case's rules read

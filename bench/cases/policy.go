@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/conjunct-project/conjunct/bundle"
 	"github.com/conjunct-project/conjunct/datafile"
@@ -27,7 +29,7 @@ func (s *setup) base() string {
 			return "coding-agent"
 		}
 	}
-	if s.tree.root != "" || s.tree.dir != "" {
+	if len(s.tree.roots) > 0 || s.tree.dir != "" {
 		return "coding-agent"
 	}
 	return policies.Default
@@ -54,6 +56,9 @@ func (s *setup) files(tools []string) (bundle.Files, error) {
 		return files, err
 	}
 	content := maps.Clone(files.Content)
+	if s.anyHost() {
+		delete(content, "conjunct/gates/hosts.rego")
+	}
 	for name, text := range s.rules {
 		content[name] = []byte(text)
 	}
@@ -73,6 +78,13 @@ func (s *setup) files(tools []string) (bundle.Files, error) {
 		}
 	}
 	return bundle.Files{Path: base, Content: content}, nil
+}
+
+// anyHost reports a case that lists commands and says nothing of hosts: a listed
+// command may talk to whichever it does.
+func (s *setup) anyHost() bool {
+	commands, _ := s.scope["commands"].(map[string]any)
+	return s.scope["hosts"] == nil && commands["allow"] != nil
 }
 
 // alter changes a data file of a bundle, which may be absent.
@@ -100,8 +112,8 @@ func alter(content map[string][]byte, name string, change func(map[string]any)) 
 func (s *setup) layScope(m map[string]any) {
 	maps.Copy(m, map[string]any{"roots": []string{"/"}, "paths": map[string]any{"allow": []string{"/**"}}, "commands": map[string]any{"allow": []string{"*"}, "irreversible": []string{}, "privileged": []string{}},
 		"hosts": map[string]any{"allow": []string{"*"}}})
-	if s.tree.root != "" {
-		m["roots"] = []string{s.tree.root}
+	if len(s.tree.roots) > 0 {
+		m["roots"] = s.tree.roots
 	}
 	for k, v := range s.scope {
 		lists, isLists := v.(map[string]any)
@@ -114,6 +126,29 @@ func (s *setup) layScope(m map[string]any) {
 	}
 }
 
+// reach is the roots of the task, and the folders apart from them that its list
+// allows as a whole.
+func (s *setup) reach() []string {
+	roots := slices.Clone(s.tree.roots)
+	lists, _ := s.scope["paths"].(map[string]any)
+	allowed, _ := lists["allow"].([]string)
+	for _, glob := range allowed {
+		folder := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
+		if !path.IsAbs(folder) || strings.ContainsAny(folder, `*?[{\`) {
+			continue
+		}
+		if !slices.ContainsFunc(roots, func(r string) bool { return holds(r, folder) || holds(folder, r) }) {
+			roots = append(roots, folder)
+		}
+	}
+	return roots
+}
+
+// holds reports that a folder is another one, or that it is in it.
+func holds(folder, other string) bool {
+	return strings.HasPrefix(path.Clean(other)+"/", strings.TrimSuffix(path.Clean(folder), "/")+"/")
+}
+
 func (s *setup) layTools(m map[string]any) {
 	tools, _ := m["tools"].(map[string]any)
 	if tools == nil {
@@ -121,7 +156,7 @@ func (s *setup) layTools(m map[string]any) {
 	}
 	for name, t := range s.tools {
 		have, known := tools[name].(map[string]any)
-		if !known {
+		if !known || s.history.onlyKnown && another(have, t) {
 			tools[name] = t
 			continue
 		}
@@ -132,6 +167,19 @@ func (s *setup) layTools(m map[string]any) {
 	m["tools"] = tools
 }
 
+// another reports that a case's tool has arguments and none of those of the bundle's
+// tool of that name: it is another one.
+func another(have map[string]any, t tool) bool {
+	arguments, _ := have["arguments"].(map[string]any)
+	given, _ := t["arguments"].(map[string]any)
+	for name := range given {
+		if _, declared := arguments[name]; declared {
+			return false
+		}
+	}
+	return len(given) > 0
+}
+
 func merge(have map[string]any, t tool) {
 	arguments, _ := have["arguments"].(map[string]any)
 	more, _ := t["arguments"].(map[string]any)
@@ -139,9 +187,11 @@ func merge(have map[string]any, t tool) {
 		return
 	}
 	for name, a := range more {
-		if _, declared := arguments[name]; !declared {
-			arguments[name] = a
+		if _, declared := arguments[name]; declared {
+			continue
 		}
+		arguments[name] = a
+		standsIn(a, arguments, more)
 	}
 	for _, property := range []string{"reversibility", "blast_radius"} {
 		if t[property] == "costly" || t[property] == "system" {
@@ -153,8 +203,26 @@ func merge(have map[string]any, t tool) {
 	}
 }
 
+// standsIn has an argument of the case stand for one that the bundle's tool requires
+// and the case does not give, where both are of one kind: it is another name of it.
+func standsIn(a any, arguments, given map[string]any) {
+	kind := a.(map[string]any)["kind"]
+	if kind == nil {
+		return
+	}
+	for name, own := range arguments {
+		declared, _ := own.(map[string]any)
+		if _, there := given[name]; !there && declared["kind"] == kind {
+			delete(declared, "required")
+		}
+	}
+}
+
 func (s *setup) layContract(m map[string]any, tools []string) {
 	maps.Copy(m, s.contract)
+	if gates, ok := m["gates"].(map[string]any); ok && s.anyHost() {
+		delete(gates, "hosts_bound")
+	}
 	start, _ := m["start"].(map[string]any)
 	if start == nil {
 		start = map[string]any{}
@@ -193,7 +261,15 @@ func layReviewer(m map[string]any) {
 func (s *setup) layGates(m map[string]any, tools []string) {
 	gates := []any{}
 	if have, ok := m["gates"].([]any); ok {
-		gates = have
+		gates = slices.DeleteFunc(have, func(g any) bool { return s.anyHost() && g.(map[string]any)["name"] == "hosts-listed" })
+	}
+	if s.anyHost() {
+		for _, g := range gates {
+			// What is seen of hosts counts, and that there may be more is no matter.
+			if one := g.(map[string]any); one["name"] == "hosts-named" {
+				one["expression"] = strings.ReplaceAll(one["expression"].(string), "facts.network.hosts", "facts.network.seen")
+			}
+		}
 	}
 	for _, g := range s.gates {
 		if g.Match == nil {

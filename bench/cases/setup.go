@@ -12,10 +12,10 @@ import (
 
 // setup is everything that a case's context comes to before the call is decided.
 type setup struct {
-	tree  tree              // the files and links there are
-	scope map[string]any    // the bundle's scope
-	lists map[string]listed // value lists over arguments
-	tools map[string]tool   // what the registry declares besides the bundle's own
+	tree  tree               // the files and links there are
+	scope map[string]any     // the bundle's scope
+	lists map[listKey]listed // value lists over arguments
+	tools map[string]tool    // what the registry declares besides the bundle's own
 	// contract holds keys to lay over the bundle's contract, settings those of its
 	// start.
 	contract map[string]any
@@ -56,23 +56,28 @@ type setup struct {
 	costLimit uint64
 }
 
-// listed is an allow or deny list over the values of an argument.
-type listed struct {
-	allow  bool
-	values json.RawMessage
+// listKey is what a list over the values of an argument is called and whether it
+// allows.
+type listKey struct {
+	noun  string
+	allow bool
 }
+
+// listed are the values of such a list.
+type listed json.RawMessage
 
 // keys says what each key of a context does. They are taken in the order of
 // their names, and none looks at what another did.
 var keys = map[string]func(*setup, json.RawMessage) error{
-	"root":             text(func(s *setup, v string) { s.tree.root = v }),
+	"root":             texts(func(s *setup, v []string) { s.tree.roots = append(s.tree.roots, v...) }),
+	"roots":            texts(func(s *setup, v []string) { s.tree.roots = append(s.tree.roots, v...) }),
 	"cwd":              text(func(s *setup, v string) { s.tree.dir = v }),
 	"home":             text(func(s *setup, v string) { s.tree.home = v }),
 	"fs":               func(s *setup, raw json.RawMessage) error { return s.tree.files(raw) },
-	"allow_paths":      texts(func(s *setup, v []string) { s.list("paths", "allow", v) }),
-	"scope":            texts(func(s *setup, v []string) { s.list("paths", "allow", v) }),
-	"deny_paths":       texts(func(s *setup, v []string) { s.list("paths", "deny", v) }),
-	"protected":        texts(func(s *setup, v []string) { s.list("paths", "protected", v) }),
+	"allow_paths":      texts(func(s *setup, v []string) { s.extend("paths", "allow", v) }),
+	"scope":            texts(func(s *setup, v []string) { s.extend("paths", "allow", v) }),
+	"deny_paths":       texts(func(s *setup, v []string) { s.extend("paths", "deny", v) }),
+	"protected":        texts(func(s *setup, v []string) { s.extend("paths", "protected", v) }),
 	"allow_commands":   texts(func(s *setup, v []string) { s.list("commands", "allow", v) }),
 	"deny_commands":    texts(func(s *setup, v []string) { s.list("commands", "deny", v) }),
 	"allow_hosts":      texts(func(s *setup, v []string) { s.list("hosts", "allow", v) }),
@@ -124,7 +129,7 @@ func (u *unsupported) Error() string { return u.why }
 
 // newSetup reads a case's context.
 func newSetup(c Case, l *loader) (*setup, error) {
-	s := &setup{scope: map[string]any{}, lists: map[string]listed{}, tools: map[string]tool{}, contract: map[string]any{}, settings: map[string]any{},
+	s := &setup{scope: map[string]any{}, lists: map[listKey]listed{}, tools: map[string]tool{}, contract: map[string]any{}, settings: map[string]any{},
 		keys: keys, loader: l, undeclared: "refuse", tree: tree{nodes: map[string]node{}}}
 	rest := maps.Clone(c.Request.Context)
 	if err := s.versions(rest); err != nil {
@@ -134,10 +139,11 @@ func newSetup(c Case, l *loader) (*setup, error) {
 		return nil, err
 	}
 	for _, k := range slices.Sorted(maps.Keys(rest)) {
-		s.grants = s.grants || strings.HasPrefix(k, "allow_")
-		set, ok := keys[k]
+		known := spelling(k)
+		s.grants = s.grants || strings.HasPrefix(known, "allow_")
+		set, ok := keys[known]
 		if !ok {
-			ok, err := s.byName(k, rest[k], rest)
+			ok, err := s.byName(known, rest[k], rest)
 			if err != nil {
 				return nil, err
 			}
@@ -150,7 +156,24 @@ func newSetup(c Case, l *loader) (*setup, error) {
 			return nil, fmt.Errorf("context %s: %w", k, err)
 		}
 	}
+	s.tree.settle()
 	return s, nil
+}
+
+// spelling is the name under which a key is known: lists of folders and files are
+// lists of paths, and what is allowed is on the list that allows.
+func spelling(key string) string {
+	for said, prefix := range map[string]string{"allowed_": "allow_", "denied_": "deny_", "allow_": "allow_", "deny_": "deny_"} {
+		noun, ok := strings.CutPrefix(key, said)
+		switch {
+		case !ok:
+		case kindOf(singular(noun)) == "path" || singular(noun) == "root":
+			return prefix + "paths"
+		default:
+			return prefix + noun
+		}
+	}
+	return key
 }
 
 // byName reads keys that are named after what they are about: a list over the
@@ -158,7 +181,7 @@ func newSetup(c Case, l *loader) (*setup, error) {
 func (s *setup) byName(key string, raw json.RawMessage, all map[string]json.RawMessage) (bool, error) {
 	for prefix, allow := range map[string]bool{"allow_": true, "deny_": false} {
 		if noun, ok := strings.CutPrefix(key, prefix); ok {
-			s.lists[singular(noun)] = listed{allow, raw}
+			s.lists[listKey{noun, allow}] = listed(raw)
 			return true, nil
 		}
 	}
@@ -215,7 +238,21 @@ func singular(noun string) string {
 
 func text(set func(*setup, string)) func(*setup, json.RawMessage) error { return decoded(set) }
 
-func texts(set func(*setup, []string)) func(*setup, json.RawMessage) error { return decoded(set) }
+func texts(set func(*setup, []string)) func(*setup, json.RawMessage) error {
+	return decoded(func(s *setup, v several) { set(s, v) })
+}
+
+// several is a list of texts; one alone may stand without its brackets.
+type several []string
+
+func (l *several) UnmarshalJSON(raw []byte) error {
+	var one *string
+	if json.Unmarshal(raw, &one) == nil && one != nil {
+		*l = several{*one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(l))
+}
 
 func decoded[T any](set func(*setup, T)) func(*setup, json.RawMessage) error {
 	return func(s *setup, raw json.RawMessage) error {
@@ -243,6 +280,13 @@ func (s *setup) list(section, name string, values []string) {
 		s.scope[section] = lists
 	}
 	lists[name] = nonNil(values)
+}
+
+// extend adds to a named list of the scope: a context may spell it in several ways.
+func (s *setup) extend(section, name string, values []string) {
+	lists, _ := s.scope[section].(map[string]any)
+	have, _ := lists[name].([]string)
+	s.list(section, name, append(slices.Clone(have), values...))
 }
 
 // origin notes where arguments come from: one word for the whole call, or one or

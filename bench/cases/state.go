@@ -45,6 +45,9 @@ func (s *setup) run(ctx context.Context, c Case, dir string) (answered, error) {
 		return answered{Error, "the time is not known: " + err.Error()}, nil
 	}
 	asked := call{Tool: c.Request.Tool, Arguments: c.Request.Arguments}
+	if s.scope["commands"] != nil {
+		asked.Arguments = commandLine(asked.Arguments)
+	}
 	if s.costLimit > 0 {
 		asked.Arguments = described.ReplaceAllFunc(asked.Arguments, ints)
 	}
@@ -101,6 +104,10 @@ func (s *setup) prepare(asked call) error {
 	s.restGate()
 	s.limitGates()
 	s.attest(arguments)
+	s.deniedGate(asked.Tool)
+	if len(s.tree.roots) > 0 {
+		s.tree.roots = s.reach()
+	}
 	if s.origins != nil {
 		s.gates = append(s.gates, celGate{Name: "origins", Expression: "size(facts.origin.arguments) == 0", Message: "a value does not come from the user", OnFail: "review", OnUnknown: "review"})
 	}
@@ -210,6 +217,7 @@ func (s *setup) wrote(c call) {
 	if ok && byKind["path"] != "" {
 		s.tree.nodes[s.tree.absolute(byKind["path"])] = node{Content: &content}
 	}
+	s.tree.linkedBy(byKind["command"])
 }
 
 // bear declares what the case's rules read and what it requires of the tool.
