@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/datafile"
-	"golang.org/x/text/unicode/norm"
 )
 
 // celGate is a gate as the bundle's CEL file holds it.
@@ -136,7 +136,11 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 			on = fmt.Sprintf(on, name, each)
 		}
 		g.Expression = on
-		if !k.allow {
+		switch {
+		case k.allow:
+		case sameName(json.RawMessage(s.lists[k]), arguments[name]):
+			g.Expression = "false"
+		default:
 			g.Expression = "!(" + on + ")"
 		}
 		s.gates = append(s.gates, g)
@@ -145,6 +149,18 @@ func (s *setup) listGates(arguments map[string]json.RawMessage) error {
 		s.scope["values"] = values
 	}
 	return nil
+}
+
+// sameName reports a value that is an entry of a list, as people write one name in
+// several forms.
+func sameName(list, value json.RawMessage) bool {
+	var entries, values several
+	if json.Unmarshal(list, &entries) != nil || json.Unmarshal(value, &values) != nil {
+		return false
+	}
+	return slices.ContainsFunc(values, func(v string) bool {
+		return slices.ContainsFunc(entries, func(e string) bool { return action.Normal(e) == action.Normal(v) })
+	})
 }
 
 func (k listKey) compare(other listKey) int {
@@ -204,7 +220,7 @@ func entries(k listKey, name string, raw, value json.RawMessage) (any, string) {
 
 // entryPattern is one entry as a regular expression: a star is any text within a
 // part of a path, and at the end, alone in its part, all that is below. What is
-// denied is denied in another case and composition too.
+// denied is denied in another case too.
 func entryPattern(entry, name string, allow bool) string {
 	if entry == "*" || entry == "**" {
 		return "^"
@@ -229,7 +245,7 @@ func entryPattern(entry, name string, allow bool) string {
 	if allow {
 		return "^" + starred(stem) + end
 	}
-	return "^(?i:" + starred(norm.NFC.String(stem)) + "|" + starred(norm.NFD.String(stem)) + ")" + end
+	return "^(?i:" + starred(stem) + ")" + end
 }
 
 // starred is the text of an entry as a regular expression.

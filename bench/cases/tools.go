@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // tool is a registry entry for a tool that a case calls. The harm of a mistake
@@ -235,7 +233,7 @@ func squashed(name string) string {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, norm.NFKC.String(name))
+	}, name)
 }
 
 // commandLine is arguments with a command in one list of words, where it stands as
