@@ -140,7 +140,7 @@ var turnings = []struct {
 	order  func(string) string
 	letter func(rune) rune
 }{
-	{"reversed", []string{"[::-1]", "rev", "Rev"}, re(`\[::-1\]|(?i:reversed?\()|strrev\(|\|[ \t]*rev\b`), backToFront, func(r rune) rune { return r }},
+	{"reversed", []string{"[::-1]", "rev", "Rev", "\u202e"}, re(`\[::-1\]|(?i:reversed?\()|strrev\(|\|[ \t]*rev\b|\x{202e}`), backToFront, func(r rune) rune { return r }},
 	{"rot13", []string{"13", "n-z", "N-Z"}, re(`(?i)rot_?-?13|n-za-m`), func(s string) string { return s }, rot13},
 }
 
@@ -175,12 +175,13 @@ func (d *decoder) join(p piece) {
 		if !strings.ContainsAny(text, j.sign) {
 			continue
 		}
-		if j.certainty == possible && c == certain && names != nil {
+		sure := j.certainty == certain || j.said.MatchString(text)
+		if !sure && c == certain && names != nil {
 			d.from(p, text, c, names...)
 		}
 		if next := j.between.ReplaceAllString(text, "$1"); next != text {
 			text, names = next, append(names, j.name)
-			if j.certainty == possible {
+			if !sure {
 				c = possible
 			}
 		}
@@ -314,14 +315,19 @@ type joining struct {
 	sign      string  // one of these characters is there
 	between   pattern // what stands between the parts, and its group stays
 	certainty certainty
+	said      pattern // where this is said of the text, it is certain all the same
 }
 
 var joinings = []joining{
-	{"concatenation", "\"'`", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain},
-	{"continuation", "\\", re(`\\\r?\n[ \t]*`), certain},
-	{"list", "\"'`", re("[\"'`]\\s*,\\s*[\"'`]"), possible},
-	{"empty_quotes", "\"'\\$", re("\"\"|''|``|\\\\([A-Z0-9])|\\$@|\\$\\*|\\$\\{\\s*[\"'`]*\\s*\\}"), possible},
+	{"concatenation", "\"'`", re("[\"'`][ \t]*(?:\\\\?\r?\n[ \t]*)?(?:\\+|\\.\\.?|&|<>|\\|\\||\\^|~|-join)?[ \t]*(?:\\\\?\r?\n[ \t]*)?[uUrRbBfF]?[\"'`]"), certain, unsaid},
+	{"interpolation", "$", re("[$]\\{\\s*[\"'`]([^\"'`{}]+)[\"'`]\\s*\\}"), certain, unsaid},
+	{"continuation", "\\", re(`\\\r?\n[ \t]*`), certain, unsaid},
+	{"list", "\"'`", re("[\"'`]\\s*,\\s*[\"'`]"), possible, re(`\.join\(|\bimplode\(|-join\b|\bconcat\(|\bpaste0?\(`)},
+	{"empty_quotes", "\"'\\$", re("\"\"|''|``|\\\\([A-Z0-9])|\\$@|\\$\\*|\\$\\{\\s*[\"'`]*\\s*\\}"), possible, unsaid},
 }
+
+// unsaid is never said.
+var unsaid = re(`[^\s\S]`)
 
 // spaced is a text whose letters stand apart.
 var spaced = re(`(?:\b[A-Za-z0-9][ _.|\x{a0}-]){11,}[A-Za-z0-9]\b`)

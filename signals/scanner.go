@@ -69,7 +69,7 @@ func newScanner() (*scanner, error) {
 // scan lists the secrets in a text, without those that are only examples. It is
 // complete unless the context ended.
 func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
-	shared := shareLinks(text)
+	shared, sealing := shareLinks(text), strings.Contains(text, "SealedSecret")
 	// The type that takes its place belongs to a package that this release of the
 	// detector does not accept yet.
 	//lint:ignore SA1019 DetectContext takes this type and no other
@@ -91,10 +91,17 @@ func (s *scanner) scan(ctx context.Context, text string) (hits []hit) {
 		}
 	}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
+		if sealing && (h.rule == "generic-api-key" || h.rule == "password-assignment") && sealedValue.MatchString(h.value) {
+			return true
+		}
 		return slices.ContainsFunc(shared, func(link hit) bool { return strings.Contains(link.value, h.value) })
 	})
 	return append(hits, shared...)
 }
+
+// sealedValue is a value that only a cluster can open: the length of the sealed
+// session key comes first.
+var sealedValue = re(`^Ag[A-D][A-Za-z0-9+/]{61,}={0,2}$`)
 
 // ownRule is a rule for what gitleaks' rules leave out.
 type ownRule struct {
@@ -147,10 +154,19 @@ var ownRules = []ownRule{
 	{
 		// Prefixes that vendors give to tokens, in whatever length.
 		id:       "vendor-token",
-		keywords: []string{"sk-", "gh", "glpat-", "xox", "npm_", "hf_", "dop_v1_", "k_live_", "shpat_", "aiza", "ya29.", "lin_api_", "figd_", "tskey-", "sntrys_", "nvapi-", "gsk_", "dckr_pat_"},
-		pattern:  re(`(?:^|[^A-Za-z0-9])(?P<value>(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_|dop_v1_|[rs]k_live_|shpat_|AIza|ya29\.|lin_api_|figd_|tskey-|sntrys_|nvapi-|gsk_|dckr_pat_)[A-Za-z0-9._-]{20,250})`),
+		keywords: []string{"sk-", "gh", "glpat-", "xox", "npm_", "hf_", "dop_v1_", "k_live_", "shpat_", "aiza", "ya29.", "lin_api_", "figd_", "tskey-", "sntrys_", "nvapi-", "gsk_", "dckr_pat_", "nrak-", "atatt3", "sq0"},
+		pattern:  re(`(?:^|[^A-Za-z0-9])(?P<value>(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_|dop_v1_|[rs]k_live_|shpat_|AIza|ya29\.|lin_api_|figd_|tskey-|sntrys_|nvapi-|gsk_|dckr_pat_|NRAK-|ATATT3|sq0(?:csp|atp)-)[A-Za-z0-9._-]{20,250})`),
 		judge: func(_, v string) certainty {
 			return when(!placeholder(v) && strings.ContainsAny(v, "0123456789") && strings.ToLower(v) != v && entropy(v) > 3.7, certain)
+		},
+	},
+	{
+		// Whoever has the address may write to the channel.
+		id:       "webhook-address",
+		keywords: []string{"/api/webhooks/"},
+		pattern:  re(`discord(?:app)?\.com/api/webhooks/\d{5,25}/(?P<value>[A-Za-z0-9_-]{50,100})`),
+		judge: func(_, v string) certainty {
+			return when(!placeholder(v) && entropy(v) > 3.7, certain)
 		},
 	},
 	{
@@ -233,7 +249,12 @@ var (
 		"interval", "timeout", "event", "usage"}
 	// plainKeys are the words before "key" that make it a key of another kind.
 	plainKeys = []string{"cache", "primary", "foreign", "public", "pub", "partition", "sort", "object", "idempotency", "i18n", "translation", "storage", "bucket", "row", "map", "hash", "dedupe", "group", "query", "registry", "lookup"}
+	// issuedKeys are the words before "key" that make it one that opens something,
+	// of whatever letters it is.
+	issuedKeys = []string{"api", "access", "secret", "private", "encryption", "signing", "master", "auth", "session", "admin", "license"}
 
+	// worded is a value of words and small numbers, as people name things.
+	worded     = re(`^[a-z]{1,14}(?:[-_.+:/ ](?:[a-z]{1,14}|\d{1,3})){1,7}$`)
 	nameWord   = re(`[A-Z]+(?:[a-z0-9]+|$)|[A-Z]+|[a-z0-9]+`)
 	assignment = re(`([\w.-]+)["'` + "`" + `]?\s*(?::=|=>|=|:|,|>)`)
 	identifier = re(`^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
@@ -276,6 +297,9 @@ func holdsSecret(name, value string) bool {
 	at := slices.IndexFunc(words, func(w string) bool {
 		return slices.ContainsFunc(secretWords, func(s string) bool { return w == s || len(s) > 4 && strings.HasSuffix(w, s) })
 	})
+	if words[n-1] == "key" && at == n-1 && (n == 1 || !slices.Contains(issuedKeys, words[n-2])) && worded.MatchString(value) {
+		return false // what something is found by, a shortcut
+	}
 	if identifier.MatchString(value) {
 		return at >= 0 && (n > 1 || words[0] != "key") && words[n-1] != "auth"
 	}

@@ -13,7 +13,8 @@ import (
 
 // secretFacts lists the secrets in the arguments, whatever encodings they are in:
 // every text of them is looked at, names of members included, since what a tool
-// does with an argument that nobody described is not known. A finding has the
+// does with an argument that nobody described is not known. What an edit takes out
+// is left out: it is neither written nor sent. A finding has the
 // argument, the rule and the encodings, never the secret or a digest of it.
 func secretFacts(d *Detector, ctx context.Context, c *Call, _ World) (map[string]any, []Unknown) {
 	s := search{ctx: ctx, found: map[finding][]string{}}
@@ -21,18 +22,27 @@ func secretFacts(d *Detector, ctx context.Context, c *Call, _ World) (map[string
 	if s.scanner, err = d.scanner(); err != nil {
 		return nil, []Unknown{{Family: Secret, Code: "scanner"}}
 	}
+	kept := maps.Clone(c.Action.Arguments)
 	for _, name := range c.given() {
 		at := engine.Pointer(name)
 		if s.text("", "", name); len(s.found) > 0 && s.within("", name) {
 			at = "" // the name would tell the secret
 		}
-		if c.Tool.Arguments[name].Kind == engine.Base64Kind {
+		switch c.Tool.Arguments[name].Kind {
+		case engine.BeforeKind:
+			delete(kept, name)
+		case engine.Base64Kind:
 			s.base64(at, c.Action.Arguments[name])
-			continue
+		case engine.CommandKind:
+			if line, ok := c.Action.Arguments[name].(string); ok {
+				s.unquoted(at, line)
+			}
+			fallthrough
+		default:
+			s.walk(at, name, c.Action.Arguments[name])
 		}
-		s.walk(at, name, c.Action.Arguments[name])
 	}
-	s.join("", c.Action.Arguments)
+	s.join("", kept)
 	if ctx.Err() != nil {
 		s.miss("", "timeout")
 	}
@@ -102,6 +112,17 @@ func (s *search) text(at, name, text string) {
 	}
 	s.read(at, start...)
 }
+
+// unquoted looks at a command line as its words are once a shell has taken the
+// quotes within them away.
+func (s *search) unquoted(at, line string) {
+	if text := innerQuote.ReplaceAllString(line, "$1$2"); text != line && len(text) >= shortest {
+		s.read(at, piece{text: text, encodings: []string{"quoted"}, certainty: certain})
+	}
+}
+
+// innerQuote is a quote within a word.
+var innerQuote = re(`([A-Za-z0-9_+/-])["']+([A-Za-z0-9_+/-])`)
 
 var namesSecret = re(`(?i)pass|pwd|secret|token|key|credential|auth`)
 

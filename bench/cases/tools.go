@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -97,9 +98,28 @@ func inferred(name string, arguments map[string]json.RawMessage, numeric map[str
 	for argument := range numeric {
 		declared[argument] = map[string]any{"type": "number"}
 	}
+	nameless(declared, arguments)
 	t["arguments"] = declared
 	return t
 }
+
+// nameless declares the texts of a call that none of its arguments' names says
+// anything of: they are nothing but text, whatever is in them.
+func nameless(declared map[string]any, arguments map[string]json.RawMessage) {
+	for _, a := range declared {
+		if a.(map[string]any)["kind"] != nil {
+			return
+		}
+	}
+	for argument, value := range arguments {
+		if a, _ := declared[argument].(map[string]any); a["type"] != "number" && wordy.Match(value) {
+			a["kind"] = "plain"
+		}
+	}
+}
+
+// wordy is a value with a text in it that is more than a short name.
+var wordy = regexp.MustCompile(`"[^"]{16,}"`)
 
 // wordsOf takes a tool's name apart.
 func wordsOf(name string) []string {
