@@ -137,14 +137,16 @@ func (u Unknown) String() string {
 // Detector computes the facts that a bundle reads. It is immutable and safe for
 // concurrent use.
 type Detector struct {
-	scope    Scope
-	need     []Family
-	tests    collection
-	windows  map[string]window
-	scanner  func() (*scanner, error) // loads on first use
-	paths    []globList
-	commands commandLists
-	hosts    []hostList
+	scope   Scope
+	need    []Family
+	tests   collection
+	windows map[string]window
+	scanner func() (*scanner, error) // loads on first use
+	paths   []globList
+	// pathLists are the names of paths, as facts hold them.
+	pathLists []any
+	commands  commandLists
+	hosts     []hostList
 }
 
 // New makes a detector of the needed families over a bundle's scope. Every
@@ -160,6 +162,9 @@ func New(scope Scope, need []Family) (*Detector, []ScopeProblem) {
 	problems = append(problems, checkRoots(scope.Roots)...)
 	d.paths, more = compileLists(scope.Paths)
 	problems = append(problems, more...)
+	for _, l := range d.paths {
+		d.pathLists = append(d.pathLists, l.fact)
+	}
 	d.commands, more = compilePatterns(scope.Commands)
 	problems = append(problems, more...)
 	d.hosts, more = hostLists(scope)

@@ -80,7 +80,7 @@ func pathFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]a
 	facts := map[string]any{"seen": seen}
 	if len(unknown) == 0 {
 		facts["paths"] = seen
-		facts["any"], facts["all"] = onLists(d.scope.Paths, seen)
+		facts["any"], facts["all"] = onLists(d.pathLists, seen)
 	}
 	return facts, unknown
 }

@@ -18,7 +18,7 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 	facts := map[string]any{"seen": seen}
 	if len(s.unknown) == 0 {
 		facts["commands"] = seen
-		facts["any"], facts["all"] = onLists(d.scope.Commands, seen)
+		facts["any"], facts["all"] = onLists(d.commands.facts, seen)
 	}
 	return facts, s.unknown
 }
