@@ -88,19 +88,30 @@ func (s *commandLists) add(list int, p *commandPattern) {
 	}
 }
 
-// hold says which lists a command is on, for allowing and for restricting. It is
-// held against the patterns that may name its program and no others.
-func (s *commandLists) hold(words []shellWord) (exact, folded []any) {
-	c := foldWords(words)
-	on := make([]struct{ exact, folded bool }, len(s.facts))
+// holder holds the commands of one call against the lists. It works in the same
+// memory for each of them.
+type holder struct {
+	*commandLists
+	words         foldedWords
+	on            []struct{ exact, folded bool } // by the number of a list
+	exact, folded []any
+}
+
+// hold says which lists a command is on, for allowing and for restricting, until it
+// is asked again. A command is held against the patterns that may name its program
+// and no others.
+func (s *holder) hold(words []shellWord) (exact, folded []any) {
+	c := &s.words
+	c.fold(words)
+	s.on = append(s.on[:0], make([]struct{ exact, folded bool }, len(s.facts))...)
 	meet := func(patterns []listedPattern) {
 		for _, p := range patterns {
-			switch on := &on[p.list]; {
+			switch on := &s.on[p.list]; {
 			case on.exact:
 			case p.exact(words):
 				on.exact, on.folded = true, true
 			default:
-				on.folded = on.folded || p.folded(&c)
+				on.folded = on.folded || p.folded(c)
 			}
 		}
 	}
@@ -109,17 +120,17 @@ func (s *commandLists) hold(words []shellWord) (exact, folded []any) {
 	if c.name != c.program {
 		meet(s.named[c.name])
 	}
-	exact, folded = []any{}, []any{}
+	s.exact, s.folded = s.exact[:0], s.folded[:0]
 	for i, fact := range s.facts {
-		if on[i].exact {
-			exact = append(exact, fact)
+		if s.on[i].exact {
+			s.exact = append(s.exact, fact)
 		}
 		// A program that nobody can tell may be that of any pattern.
-		if on[i].folded || c.open && s.some[i] {
-			folded = append(folded, fact)
+		if s.on[i].folded || c.open && s.some[i] {
+			s.folded = append(s.folded, fact)
 		}
 	}
-	return exact, folded
+	return s.exact, s.folded
 }
 
 // exact reports that a command is what a pattern allows, word by word.
@@ -167,14 +178,15 @@ type foldedWords struct {
 	openWord, many bool // a word is open; it may be several words
 }
 
-func foldWords(words []shellWord) (c foldedWords) {
-	if len(words) == 0 {
-		return foldedWords{none: true}
+// fold puts a command's words in the place of what was there.
+func (c *foldedWords) fold(words []shellWord) {
+	*c = foldedWords{none: len(words) == 0, flags: c.flags[:0], operands: c.operands[:0]}
+	if c.none {
+		return
 	}
 	c.open = words[0].open
 	c.program = fold(words[0].text)
 	c.name = path.Base(c.program)
-	c.operands = make([]operand, 0, len(words)-1)
 	ended, maybe := false, false
 	for _, w := range words[1:] {
 		switch {
@@ -192,7 +204,6 @@ func foldWords(words []shellWord) (c foldedWords) {
 			maybe = false
 		}
 	}
-	return c
 }
 
 // operand is a word that is no option; maybe, if it may be an option's value.

@@ -260,24 +260,3 @@ func (m *matcher) fact(one *touch) (map[string]any, string) {
 	}
 	return out, code
 }
-
-// none is an empty list as a fact. Nearly every list is empty, and nobody can
-// change one that is.
-var none any = []any{}
-
-// textList is a sorted list of distinct texts as a fact.
-func textList(list []string) any {
-	if len(list) == 0 {
-		return none
-	}
-	if !slices.IsSorted(list) {
-		list = slices.Sorted(slices.Values(list))
-	}
-	out := make([]any, 0, len(list))
-	for i, s := range list {
-		if i == 0 || s != list[i-1] {
-			out = append(out, s)
-		}
-	}
-	return out
-}

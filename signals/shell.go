@@ -2,6 +2,7 @@ package signals
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,9 +12,10 @@ import (
 // shellFacts computes the family shell.
 func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]any, []Unknown) {
 	s := d.script(ctx, c, w)
+	f := newCommandFacts(d, s)
 	seen := make([]any, 0, len(s.commands))
 	for _, one := range s.commands {
-		seen = append(seen, d.commandFact(one))
+		seen = append(seen, f.fact(one))
 	}
 	facts := map[string]any{"seen": seen}
 	if len(s.unknown) == 0 {
@@ -23,40 +25,58 @@ func shellFacts(d *Detector, ctx context.Context, c *Call, w World) (map[string]
 	return facts, s.unknown
 }
 
-func (d *Detector) commandFact(c *invocation) map[string]any {
-	words := make([]any, len(c.words))
-	var text strings.Builder
-	text.Grow(c.size())
-	for i, w := range c.words {
-		word := validText(w.text)
-		if i > 0 {
-			text.WriteByte(' ')
-		}
-		text.WriteString(word)
-		words[i] = word
+// commandFacts makes the facts of the commands of one call.
+type commandFacts struct {
+	holder   holder
+	lists    factLists
+	words    []any           // room for all words
+	texts    strings.Builder // the texts of the commands, one behind the other
+	argument any             // that the last command is in
+}
+
+func newCommandFacts(d *Detector, s *script) *commandFacts {
+	f := &commandFacts{holder: holder{commandLists: &d.commands}}
+	words, size := 0, 0
+	for _, c := range s.commands {
+		words += len(c.words)
+		size += c.size()
 	}
-	exact, folded := d.commands.hold(c.expanded())
+	f.words = make([]any, 0, words)
+	f.texts.Grow(size)
+	return f
+}
+
+// fact is what is known of one command.
+func (f *commandFacts) fact(c *invocation) map[string]any {
+	words, text := f.read(c)
+	exact, folded := f.holder.hold(c.expanded())
 	program := any("")
 	if c.program() != "" {
 		program = words[0]
 	}
+	if f.argument != c.argument {
+		f.argument = c.argument
+	}
 	return map[string]any{
-		"argument": c.argument, "program": program, "words": words, "text": text.String(), "via": wrappers(c.via),
-		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": textList(c.effects),
-		"lists": exact, "lists_folded": folded, "problems": textList(c.problems),
+		"argument": f.argument, "program": program, "words": words, "text": text, "via": f.lists.inOrder(c.via),
+		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": f.lists.inOrder(distinct(c.effects)),
+		"lists": f.lists.of(exact), "lists_folded": f.lists.of(folded), "problems": f.lists.inOrder(distinct(c.problems)),
 	}
 }
 
-// wrappers is the wrappers that run a command, outermost first, as a fact.
-func wrappers(via []string) any {
-	if len(via) == 0 {
-		return none
+// read is the words of a command and all of them as one text.
+func (f *commandFacts) read(c *invocation) (words []any, text string) {
+	from, start := len(f.words), f.texts.Len()
+	for i, w := range c.words {
+		word := validText(w.text)
+		if i > 0 {
+			f.texts.WriteByte(' ')
+		}
+		f.texts.WriteString(word)
+		f.words = append(f.words, word)
 	}
-	out := make([]any, len(via))
-	for i, name := range via {
-		out[i] = name
-	}
-	return out
+	// What is written behind it leaves it as it is.
+	return slices.Clip(f.words[from:]), f.texts.String()[start:]
 }
 
 // validText is text that every journal can hold.
