@@ -391,6 +391,9 @@ func TestTableOfProgramsSaysWhatIsRead(t *testing.T) {
 		if !slices.Contains(rules, p.rule) {
 			t.Errorf("%s: no rule %q", name, p.rule)
 		}
+		if !slices.Equal(distinct(slices.Clone(p.effects)), slices.Sorted(slices.Values(p.effects))) {
+			t.Errorf("%s: an effect twice in %v", name, p.effects)
+		}
 		for _, e := range p.effects {
 			if !slices.Contains(effects, e) {
 				t.Errorf("%s: no effect %q", name, e)

@@ -144,7 +144,7 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 		c.effect("execute")
 		sub.access = read
 	}
-	c.effect(sub.effects...)
+	c.effectsOf(sub.effects)
 	l.gitHooks(c, name, words, in)
 	a, only := sub.access, false
 	for i, w := range words {
@@ -185,7 +185,7 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 		l.operands(c, []shellWord{{text: "."}}, in, remove)
 	case "remote":
 		if len(words) == 0 || slices.Contains([]string{"-v", "show", "get-url"}, words[0].text) {
-			c.effects = slices.DeleteFunc(c.effects, func(s string) bool { return s == "write" })
+			c.effects = slices.DeleteFunc(slices.Clone(c.effects), func(s string) bool { return s == "write" })
 		}
 		if len(words) > 0 && slices.Contains([]string{"update", "show", "prune"}, words[0].text) {
 			c.effect("network")

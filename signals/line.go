@@ -33,10 +33,21 @@ type script struct {
 	// options: how patterns are expanded may be another way than usual.
 	// asWritten: none is expanded, and no variable of a loop.
 	options, asWritten bool
+	room               room
 	// bound: a variable of a loop was expanded. renames: variables may change by
 	// more than what says so.
 	bound, renames bool
 }
+
+// room is where what is read of a text is kept: hundreds of small things that live as
+// long as the script.
+type room struct {
+	words       slab[shellWord]
+	invocations slab[invocation]
+	touches     slab[touch]
+}
+
+func (r *room) command() *invocation { return &r.invocations.take(1)[0] }
 
 // invocation is one command that would run.
 type invocation struct {
@@ -95,6 +106,16 @@ func (c *invocation) effect(names ...string) {
 		if !slices.Contains(c.effects, n) {
 			c.effects = append(c.effects, n)
 		}
+	}
+}
+
+// effectsOf notes what a table says that a command does. Most do nothing else, and
+// have the table's list, which nobody changes.
+func (c *invocation) effectsOf(list []string) {
+	if len(c.effects) == 0 {
+		c.effects = slices.Clip(list)
+	} else {
+		c.effect(list...)
 	}
 }
 
@@ -203,7 +224,7 @@ func (l *line) read(src string, in dirs) (ok, failed dirs) {
 	}
 	l.out.options = l.out.options || strings.Contains(src, "GLOBIGNORE") || strings.Contains(src, "OPTS")
 	l.out.renames = l.out.renames || renames(src)
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	file, err := bashParsers.parse(src)
 	if err != nil {
 		l.fail("parse")
 		return in, in
@@ -268,7 +289,7 @@ func deceptiveQuote(src string, file *syntax.File) (found bool) {
 // text at all: [[ is a command to it, a bracket a subshell and > a redirection.
 // Nobody says which shell it will be.
 func (l *line) readPlain(in dirs) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(l.src), "")
+	file, err := posixParsers.parse(l.src)
 	if err != nil {
 		return
 	}
@@ -569,8 +590,9 @@ func (l *line) callExpr(c *syntax.CallExpr, in dirs, r redirects) (ok, failed di
 			l.sets(a.Name.Value)
 		}
 		if len(settings) > 0 || !r.empty() {
-			bare := l.add(&invocation{builtin: true, known: true})
-			bare.problem(settings...)
+			bare := l.out.room.command()
+			bare.builtin, bare.known = true, true
+			l.add(bare).problem(settings...)
 			r.apply(bare)
 		}
 		return in, in

@@ -34,8 +34,8 @@ type touch struct {
 	dir      string // where a relative path starts
 	// literal keeps a leading tilde: a shell has put the home where it means it.
 	literal bool
-	unknown string // code of why the path cannot be known
 	guessed bool   // nobody says that the word is a path
+	unknown string // code of why the path cannot be known
 	whole   *walk  // of a folder, what is in it is read too
 }
 

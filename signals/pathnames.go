@@ -244,7 +244,7 @@ func (l *line) pathnames(w shellWord, in dirs) shellWord {
 	if m := l.tree.expand(dir, w.pattern); m.unknown == "" {
 		w.matches = m
 	} else {
-		w.why = m.unknown
+		w.pattern.unmatched = m.unknown
 	}
 	return w
 }
@@ -261,7 +261,9 @@ func deepened(words []shellWord) (out []shellWord) {
 		}
 		out[i].matches = w.matches.deep
 		if code := w.matches.deep.unknown; code != "" {
-			out[i].matches, out[i].why = nil, code
+			p := *w.pattern
+			p.unmatched = code
+			out[i].matches, out[i].pattern = nil, &p
 		}
 	}
 	return out

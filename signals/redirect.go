@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -40,7 +39,9 @@ func (r redirects) apply(c *invocation) {
 
 // redirection notes the paths of what surrounds a group, a loop or a test.
 func (l *line) redirection(s *syntax.Stmt, r redirects) {
-	r.apply(l.add(&invocation{builtin: true, known: true}))
+	c := l.out.room.command()
+	c.builtin, c.known = true, true
+	r.apply(l.add(c))
 }
 
 func (l *line) redirects(list []*syntax.Redirect, in dirs) (r redirects) {
@@ -122,9 +123,12 @@ func (l *line) document(r *syntax.Redirect) *shellWord {
 
 // touches adds a path that a word names, from every folder the command may run in.
 func (l *line) touches(list []touch, w shellWord, in dirs, a access, guessed bool) []touch {
+	if list == nil {
+		list = l.out.room.touches.take(max(1, len(in.names)))[:0]
+	}
 	t := touch{argument: l.argument, declared: w.text, access: a, literal: true, guessed: guessed}
 	if w.open {
-		t.unknown = cmp.Or(w.why, "undetermined_word")
+		t.unknown = w.unknown()
 		return append(list, t)
 	}
 	if strings.HasPrefix(w.text, "/") {

@@ -49,7 +49,9 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 	if l.passes(words) {
 		return l.pass(words, in, r, settings)
 	}
-	c := l.add(&invocation{words: words})
+	c := l.out.room.command()
+	c.words = words
+	l.add(c)
 	defer c.settle()
 	c.problem(settings...)
 	r.apply(c)
@@ -158,7 +160,7 @@ func (l *line) apply(c *invocation, p *program, name string, words []shellWord, 
 	}
 	runs := p.rule == "run" || p.rule == "shell"
 	a := p.scan(words, runs || p.rule == "script" || p.rule == "foreign")
-	c.effect(p.effects...)
+	c.effectsOf(p.effects)
 	l.implied(c, p.runs, in)
 	if p.privilege {
 		c.problem("privilege")

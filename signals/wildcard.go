@@ -11,6 +11,9 @@ import (
 type wildcard struct {
 	text   string
 	active []int // offsets of unquoted *, ?, [, ], !, - and ^, in order
+	// unmatched is the code of why nobody can tell what it matches, where there is
+	// one.
+	unmatched string
 }
 
 // component is one component of a wildcard: a name, or a pattern of names.

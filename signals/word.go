@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,17 +24,23 @@ type shellWord struct {
 	// stream: it is what another command of the line writes or reads.
 	stream bool
 	// pattern is what an open word is that is nothing but a pattern of names, and
-	// matches what a shell puts in its place. Both are nil, with a code where there
-	// is one, where nobody can tell.
+	// matches what a shell puts in its place. Both are nil where nobody can tell.
 	pattern *wildcard
 	matches *matches
-	why     string
+}
+
+// unknown is the code of why nobody can tell what an open word is.
+func (w shellWord) unknown() string {
+	if w.pattern == nil {
+		return "undetermined_word"
+	}
+	return cmp.Or(w.pattern.unmatched, "undetermined_word")
 }
 
 // words expands arguments: braces, quotes, escapes, the home directory. What
 // runs inside of them is added to the line's commands.
 func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
-	out = make([]shellWord, 0, len(args))
+	out = l.out.room.words.take(len(args))[:0]
 	for _, a := range args {
 		if openBraces(a) == 0 {
 			out = append(out, l.pathnames(l.word(a, in), in))
@@ -184,7 +191,7 @@ func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
 	}
 	e.out.text = string(e.text)
 	if e.globs && !e.out.open && !e.out.stream {
-		e.out.pattern = &wildcard{e.out.text, e.active}
+		e.out.pattern = &wildcard{text: e.out.text, active: e.active}
 	}
 	if e.globs {
 		e.leave(false)
