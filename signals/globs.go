@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -171,10 +170,16 @@ type matcher struct {
 	tree  *tree
 	roots []root
 	lists []globList
-	bases []*baseNames // by the place of a glob, once it is known
-	home  *place       // of the agent, once it was looked up
-	// members are the places whose lists are known.
-	members map[*place]membership
+	bases []baseNames // by the place of a glob
+	home  *place      // of the agent, once it was looked up
+	facts factLists
+	// room for where globs start, and for what is found of one place: its names, and
+	// the lists that it is on.
+	room struct {
+		bases                slab[string]
+		names                []string
+		exact, folded, under []any
+	}
 }
 
 // root is a directory that a task may work in.
@@ -188,21 +193,22 @@ type baseKey struct {
 	base  string
 }
 
-// baseNames are the folders that a glob starts from.
+// baseNames are the folders that a glob starts from, once they are known.
 type baseNames struct {
+	known  bool
 	exact  []string // for allowing
 	folded []string // for restricting: these and more
 }
 
 func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
-	m := &matcher{tree: t, lists: lists, members: map[*place]membership{}}
+	m := &matcher{tree: t, lists: lists, roots: make([]root, 0, len(scope.Roots))}
 	places := 0
 	for _, l := range lists {
 		for _, g := range l.globs {
 			places = max(places, g.place+1)
 		}
 	}
-	m.bases = make([]*baseNames, places)
+	m.bases = make([]baseNames, places)
 	for _, name := range scope.Roots {
 		r := root{name: name, place: *t.resolve(name, true)}
 		if r.place.unknown == "" && !r.place.exists {
@@ -213,7 +219,7 @@ func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
 				full = t.world.Dir + "/" + full
 			}
 			r.name = path.Clean(full)
-			t.settle(r.name, r.place)
+			t.settle(r.name, &r.place)
 		}
 		m.roots = append(m.roots, r)
 	}
@@ -222,23 +228,23 @@ func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
 
 // within is the deepest root that holds a place.
 func (m *matcher) within(name string) (string, bool) {
-	var in []string
-	for _, r := range m.roots {
-		if r.place.unknown == "" && below(r.place.resolved, name) {
-			in = append(in, r.place.resolved)
+	deepest, in := "", false
+	for i := range m.roots {
+		if p := &m.roots[i].place; p.unknown == "" && below(p.resolved, name) && len(p.resolved) > len(deepest) {
+			deepest, in = p.resolved, true
 		}
 	}
-	if len(in) == 0 {
-		return "", false
-	}
-	return slices.MaxFunc(in, func(a, b string) int { return cmp.Compare(len(a), len(b)) }), true
+	return deepest, in
 }
 
 // above reports that a place is a folder that a root is in.
 func (m *matcher) above(name string) bool {
-	return slices.ContainsFunc(m.roots, func(r root) bool {
-		return r.place.unknown == "" && r.place.resolved != name && below(name, r.place.resolved)
-	})
+	for i := range m.roots {
+		if p := &m.roots[i].place; p.unknown == "" && p.resolved != name && below(name, p.resolved) {
+			return true
+		}
+	}
+	return false
 }
 
 // below reports that a name is a folder or something in it, by component.
@@ -247,45 +253,44 @@ func below(folder, name string) bool {
 	return ok && (rest == "" || rest[0] == '/' || folder == "/")
 }
 
-// membership is the lists that a place is on. exact is for allowing: the place itself
+// membership is the lists that a place is on, as facts. exact is for allowing: the place itself
 // in the spelling of the list. folded is for restricting: the place or any name
 // that led to it, in any case or composition. under is folded for what may be
 // inside a folder.
-type membership struct{ exact, folded, under []any }
+type membership struct{ exact, folded, under any }
 
 // listed says which lists a place is on. All who ask share the answer: nobody
 // changes it.
-func (m *matcher) listed(p *place) membership {
-	on, known := m.members[p]
-	if !known {
-		on = m.list(p)
-		m.members[p] = on
+func (m *matcher) listed(p *place) *membership {
+	if p.on == nil {
+		p.on = m.list(p)
 	}
-	return on
+	return p.on
 }
 
-func (m *matcher) list(p *place) (out membership) {
-	n := len(m.lists)
-	out = membership{exact: make([]any, 0, n), folded: make([]any, 0, n), under: make([]any, 0, n)}
-	names := make([]string, 0, len(p.forms)+1)
-	for _, f := range append([]string{p.resolved}, p.forms...) {
+func (m *matcher) list(p *place) *membership {
+	names := append(m.room.names[:0], fold(p.resolved))
+	for _, f := range p.forms {
 		if f = fold(f); !slices.Contains(names, f) {
 			names = append(names, f)
 		}
 	}
-	for _, l := range m.lists {
-		exact := slices.ContainsFunc(l.globs, func(g *glob) bool { return m.exact(g, p.resolved) })
-		if exact {
-			out.exact = append(out.exact, l.fact)
+	exact, folded, under := m.room.exact[:0], m.room.folded[:0], m.room.under[:0]
+	for i := range m.lists {
+		l := &m.lists[i]
+		on := slices.ContainsFunc(l.globs, func(g *glob) bool { return m.exact(g, p.resolved) })
+		if on {
+			exact = append(exact, l.fact)
 		}
-		if exact || slices.ContainsFunc(l.globs, func(g *glob) bool { return m.folded(g, names) }) {
-			out.folded = append(out.folded, l.fact)
+		if on || slices.ContainsFunc(l.globs, func(g *glob) bool { return m.folded(g, names) }) {
+			folded = append(folded, l.fact)
 		}
 		if p.folder && slices.ContainsFunc(l.globs, func(g *glob) bool { return m.under(g, names) }) {
-			out.under = append(out.under, l.fact)
+			under = append(under, l.fact)
 		}
 	}
-	return out
+	m.room.names, m.room.exact, m.room.folded, m.room.under = names, exact, folded, under
+	return &membership{exact: m.facts.of(exact), folded: m.facts.of(folded), under: m.facts.of(under)}
 }
 
 func (m *matcher) exact(g *glob, name string) bool {
@@ -361,10 +366,11 @@ func leads(pattern, folder string) bool {
 
 // base is where a glob starts in this world.
 func (m *matcher) base(g *glob) *baseNames {
-	if b := m.bases[g.place]; b != nil {
+	b := &m.bases[g.place]
+	if b.known {
 		return b
 	}
-	b := &baseNames{}
+	b.known = true
 	switch g.start {
 	case anchorTop:
 		b.exact = m.rebased(g.base)
@@ -377,8 +383,7 @@ func (m *matcher) base(g *glob) *baseNames {
 			b.folded = append(b.folded, path.Join(r.name, g.base))
 		}
 	}
-	b.folded = m.folds(append(b.folded, b.exact...))
-	m.bases[g.place] = b
+	b.folded = m.folds(b.folded, b.exact)
 	return b
 }
 
@@ -400,12 +405,13 @@ func (m *matcher) belowHome(base string) []string {
 	if !path.IsAbs(home) {
 		return nil
 	}
-	out := []string{path.Join(home, base)}
 	if m.home == nil {
 		p := m.tree.follow(home)
 		m.home = &p
+		m.tree.settle(path.Clean(home), m.home)
 	}
-	if m.home.unknown == "" && m.home.resolved != home {
+	out := m.room.bases.take(2)[:1]
+	if out[0] = path.Join(home, base); m.home.unknown == "" && m.home.resolved != home {
 		out = append(out, path.Join(m.home.resolved, base))
 	}
 	return out
@@ -427,23 +433,31 @@ func (m *matcher) belowRoots(base string) (out []string) {
 }
 
 // folds adds what folders resolve to and folds them.
-func (m *matcher) folds(bases []string) (out []string) {
+func (m *matcher) folds(more, bases []string) (out []string) {
+	out = m.room.bases.take(2)[:0]
 	add := func(name string) {
 		if name = fold(name); !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
-	for i, b := range bases {
-		if slices.Contains(bases[:i], b) {
-			continue
-		}
-		add(b)
-		p := m.tree.follow(b)
+	follow := func(base string) {
+		add(base)
+		p := m.tree.follow(base)
 		if p.unknown == "" {
 			add(p.resolved)
 		}
 		for _, f := range p.forms {
 			add(f)
+		}
+	}
+	for i, b := range more {
+		if !slices.Contains(more[:i], b) {
+			follow(b)
+		}
+	}
+	for i, b := range bases {
+		if !slices.Contains(bases[:i], b) && !slices.Contains(more, b) {
+			follow(b)
 		}
 	}
 	return out

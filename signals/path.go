@@ -210,7 +210,7 @@ func (m *matcher) likely(one *touch) bool {
 	if p.unknown != "" || p.exists {
 		return true
 	}
-	return len(m.listed(p).folded) > 0
+	return len(namesIn(m.listed(p).folded)) > 0
 }
 
 // pathMembers is how many members the fact of a path has.
@@ -238,7 +238,7 @@ func (m *matcher) fact(one *touch) (map[string]any, string) {
 		_, also := m.within(p.link)
 		inside = inside && also
 		there := m.list(&place{resolved: p.link})
-		exact = slices.DeleteFunc(slices.Clone(exact), func(l any) bool { return !slices.Contains(there.exact, l) })
+		exact = m.facts.of(slices.DeleteFunc(slices.Clone(namesIn(exact)), func(l any) bool { return !slices.Contains(namesIn(there.exact), l) }))
 	}
 	if one.guessed {
 		// A word that may be anything is not a doubtful path for holding a colon, a

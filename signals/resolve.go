@@ -30,6 +30,8 @@ type place struct {
 	forms    []string
 	problems []string // what makes the name doubtful, sorted
 	unknown  string   // code of why it could not be resolved; empty when it was
+	// on is what lists it is on, once a matcher was asked.
+	on *membership
 }
 
 // tree resolves paths of one call. It looks at every name once, so that all
@@ -38,12 +40,18 @@ type tree struct {
 	world World
 	seen  map[string]look
 	known map[question]*place
-	// plain are folders of which every component was seen to be a folder and no
-	// link: what is below them is followed from there.
-	plain []string
+	// settled are names that were followed to where they say, with no link on the
+	// way: what is below them is followed from there.
+	settled []settled
 	// folders are what was listed, with so many entries in all.
 	folders map[string]*folder
 	listed  int
+}
+
+// settled is a folder, or a name that does not exist.
+type settled struct {
+	name   string
+	exists bool
 }
 
 // question is what a tree is asked: where a name leads.
@@ -58,8 +66,12 @@ type look struct {
 	err    error
 }
 
+// usualLooks is how many names a call looks at that names no more than a file: the
+// folders above it, the roots and what lists begin with.
+const usualLooks = 14
+
 func newTree(w World) *tree {
-	return &tree{world: w, seen: map[string]look{}, known: map[question]*place{}}
+	return &tree{world: w, seen: make(map[string]look, usualLooks), known: map[question]*place{}}
 }
 
 func (t *tree) look(name string) look {
@@ -80,10 +92,11 @@ func (t *tree) look(name string) look {
 // home puts the home directory for a leading tilde. The tilde of another user,
 // or a file whose name begins with one, leaves it open what is meant.
 func (t *tree) home(dir, name string) (full, unknown string) {
+	if !strings.HasPrefix(name, "~") {
+		return name, ""
+	}
 	first, rest, _ := strings.Cut(name, "/")
 	switch {
-	case !strings.HasPrefix(name, "~"):
-		return name, ""
 	case first != "~":
 		return "", "home_of_user"
 	case !path.IsAbs(t.world.Home):
@@ -156,12 +169,32 @@ func (p *place) form(name string) {
 
 // unresolvable is why a name cannot be looked up.
 func (t *tree) unresolvable(dir, name string) string {
-	code := unreadable(name)
 	switch {
 	case name == "":
 		return "empty_path"
 	case len(name)+len(dir) > maxPath:
 		return "too_large"
+	}
+	if code := misleading(name); code != "" {
+		return code
+	}
+	switch {
+	case t.world.Files == nil:
+		return "world_unseen"
+	case !path.IsAbs(name) && !path.IsAbs(dir):
+		return "directory_unknown"
+	}
+	return ""
+}
+
+// misleading is the code of a name that some system takes for no name of a file, or
+// for that of another one.
+func misleading(name string) string {
+	if ordinaryName(name) && !strings.HasPrefix(name, "//") {
+		return "" // nearly always
+	}
+	code := unreadable(name)
+	switch {
 	case code != "":
 		return code
 	case deviceNamespace(name):
@@ -172,12 +205,24 @@ func (t *tree) unresolvable(dir, name string) string {
 		return "backslash_traversal"
 	case strings.Contains(name, "%") && climbs(decoded(name)) && !climbs(name):
 		return "encoded_traversal"
-	case t.world.Files == nil:
-		return "world_unseen"
-	case !path.IsAbs(name) && !path.IsAbs(dir):
-		return "directory_unknown"
 	}
 	return ""
+}
+
+// ordinaryName reports a name of printable ASCII without a sign that means anything
+// to some system or program.
+func ordinaryName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; c {
+		case '\\', ':', '~', '$', '%', '?', ' ':
+			return false
+		default:
+			if c < ' ' || c > '~' {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func climbs(name string) bool { return slices.Contains(strings.Split(name, "/"), "..") }
@@ -193,11 +238,11 @@ func decoded(name string) string {
 
 // walk follows the components of an absolute path.
 func (t *tree) walk(p *place, full string, follow bool) {
-	cur, rest := t.from(full)
-	p.exists, p.folder = true, true
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
+	cur, rest, exists := t.from(full)
+	p.exists, p.folder = exists, true
+	for links := 0; rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
 		switch name {
 		case "", ".":
 			continue
@@ -229,24 +274,24 @@ func (t *tree) walk(p *place, full string, follow bool) {
 		case l.err != nil:
 			p.unknown = failure(l.err)
 			return
-		case l.mode&fs.ModeSymlink != 0 && (follow || slices.ContainsFunc(rest, names)):
+		case l.mode&fs.ModeSymlink != 0 && (follow || names(rest)):
 			if links++; links > maxLinks {
 				p.unknown = "link_loop"
 				return
 			}
-			if len(l.target) > maxPath || len(rest) > maxPath {
+			if len(l.target) > maxPath || strings.Count(rest, "/") >= maxPath {
 				p.unknown = "too_large"
 				return
 			}
-			if !slices.ContainsFunc(rest, names) && p.link == "" {
+			if !names(rest) && p.link == "" {
 				p.link = cur
 			}
-			p.form(path.Clean(cur + "/" + strings.Join(rest, "/")))
-			rest = slices.Concat(strings.Split(l.target, "/"), rest)
+			p.form(path.Clean(cur + "/" + rest))
+			rest = l.target + "/" + rest
 			if cur = path.Dir(cur); path.IsAbs(l.target) {
 				cur = "/"
 			}
-			p.form(path.Clean(cur + "/" + strings.Join(rest, "/")))
+			p.form(path.Clean(cur + "/" + rest))
 		default:
 			p.folder = l.mode.IsDir()
 		}
@@ -254,25 +299,33 @@ func (t *tree) walk(p *place, full string, follow bool) {
 	p.resolved = cur
 }
 
-// from is where a path is followed from: the root, or a folder above it that is
-// known to be plain.
-func (t *tree) from(full string) (cur string, rest []string) {
-	for _, folder := range t.plain {
-		if len(full) > len(folder) && full[len(folder)] == '/' && strings.HasPrefix(full, folder) {
-			return folder, strings.Split(full[len(folder)+1:], "/")
+// from is where a path is followed from: the root, or what is settled above it.
+func (t *tree) from(full string) (cur, rest string, exists bool) {
+	for _, s := range t.settled {
+		if len(full) > len(s.name) && full[len(s.name)] == '/' && strings.HasPrefix(full, s.name) {
+			return s.name, full[len(s.name)+1:], s.exists
 		}
 	}
-	return "/", strings.Split(full, "/")
+	return "/", full, true
 }
 
 // settle takes note of a folder that was followed, where nothing in it is a link.
-func (t *tree) settle(full string, p place) {
-	if p.unknown == "" && p.exists && p.folder && p.link == "" && p.resolved == full && !slices.ContainsFunc(p.forms, func(f string) bool { return f != full }) && full != "/" {
-		t.plain = append(t.plain, full)
+// What does not exist may become one.
+func (t *tree) settle(full string, p *place) {
+	if p.unknown == "" && p.folder && p.link == "" && p.resolved == full && !slices.ContainsFunc(p.forms, func(f string) bool { return f != full }) && full != "/" {
+		t.settled = append(t.settled, settled{full, p.exists})
 	}
 }
 
-func names(component string) bool { return component != "" && component != "." }
+// names reports that the rest of a path names anything.
+func names(rest string) bool {
+	for c := range strings.SplitSeq(rest, "/") {
+		if c != "" && c != "." {
+			return true
+		}
+	}
+	return false
+}
 
 // join is a name below a folder. Where full reads so it is the beginning of full:
 // nearly every path is spelled as it is followed.
@@ -360,11 +413,15 @@ func (t *tree) follow(full string) (p place) {
 
 // doubtful reports a name that has to be looked at closer; nearly none has.
 func doubtful(name string) bool {
-	if !plainText(name) || strings.ContainsAny(name, `\:~$% `) {
+	if !ordinaryName(name) {
 		return true
 	}
-	// A dot that ends a component is looked at, or both of `..`.
-	return strings.Contains(name, "./") || strings.HasSuffix(name, ".")
+	for c := range strings.SplitSeq(name, "/") {
+		if strings.HasSuffix(c, ".") && c != "." && c != ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // doubts says what in a name is read differently by some system or program.

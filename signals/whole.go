@@ -68,7 +68,7 @@ func (m *matcher) held(one *touch) (found []*touch, unknown string) {
 	on := m.listed(p)
 	var open []globList
 	for _, l := range m.lists {
-		if slices.Contains(on.under, l.fact) && !slices.Contains(on.folded, l.fact) {
+		if slices.Contains(namesIn(on.under), l.fact) && !slices.Contains(namesIn(on.folded), l.fact) {
 			open = append(open, l)
 		}
 	}
