@@ -86,12 +86,12 @@ func declares(t token) bool {
 }
 
 var (
-	opensChain     = re(`^(?:expect\w*|assertThat|verify|that)$`)
-	rustAssert     = re(`^(?:debug_)?assert(?:_\w+)?$`)
-	namesAssertion = re(`^(?:assert\w*|refute\w*|raises|warns|fail)$`)
+	opensChain     = rare(`^(?:expect\w*|assertThat|verify|that)$`)
+	rustAssert     = rare(`^(?:debug_)?assert(?:_\w+)?$`)
+	namesAssertion = rare(`^(?:assert\w*|refute\w*|raises|warns|fail)$`)
 	namesPackage   = strings.Fields("assert require is check chai should")
-	rubyAssert     = re(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
-	ofMock         = re(`^assert_(?:called|any_call|has_calls|not_called|awaited|has_awaits|any_await)`)
+	rubyAssert     = rare(`^(?:assert\w*|refute\w*|must_\w+|wont_\w+|should|should_not)$`)
+	ofMock         = rare(`^assert_(?:called|any_call|has_calls|not_called|awaited|has_awaits|any_await)`)
 	connectives    = []string{"to", "be", "been", "have", "and", "which", "resolves", "rejects", "deep", "should", "with", "T", "await", "soft", "poll"}
 )
 
@@ -190,19 +190,27 @@ func condition(ts []token) assertion {
 	return a
 }
 
-var approximate = re(`\b(?:approx|ANY|Anything|anything|any)\b`)
+var approximate = rare(`\b(?:approx|ANY|Anything|anything|any)\b`)
 
 // literal reports whether tokens are a literal value, brackets of such included.
 func literal(ts []token) bool {
 	for _, t := range ts {
 		switch {
 		case t.kind == numberToken, t.kind == stringToken, t.kind == lineToken:
-		case slices.Contains([]string{"(", ")", "[", "]", "{", "}", ",", ":", "-", "+", ".", "True", "False", "None", "true", "false", "null", "nil", "undefined", "not", "!"}, t.text):
-		default:
+		case !ofLiterals(t.text):
 			return false
 		}
 	}
 	return len(ts) > 0
+}
+
+// ofLiterals reports marks and words that literal values are made of.
+func ofLiterals(text string) bool {
+	switch text {
+	case "(", ")", "[", "]", "{", "}", ",", ":", "-", "+", ".", "True", "False", "None", "true", "false", "null", "nil", "undefined", "not", "!":
+		return true
+	}
+	return false
 }
 
 // chain reads name(args).matcher(args) and the like, in any depth.
@@ -250,11 +258,14 @@ func chain(e ecosystem, ts []token, i int) (list []assertion, end int) {
 	return []assertion{demand(e, names, calls)}, end
 }
 
-func inside(ts []token) []token {
+func inside(ts []token) []token { return solid(between(ts)) }
+
+// between is what stands between the first and the last token.
+func between(ts []token) []token {
 	if len(ts) < 2 {
 		return nil
 	}
-	return solid(ts[1 : len(ts)-1])
+	return ts[1 : len(ts)-1]
 }
 
 // rubyMatcher reads what stands behind to: a matcher, with or without brackets.

@@ -28,13 +28,13 @@ func collects(s TestScope) (c collection, problems []ScopeProblem) {
 }
 
 // usual are the names by which runners find tests, where the scope does not say.
-var usual = map[ecosystem]pattern{
-	goTests:     re(`(?:^|/)[^/._][^/]*_test\.go$`),
-	pythonTests: re(`(?:^|/)(?:test_[^/]*|[^/]*_test|tests)\.py$`),
-	javaTests:   re(`(?:^|/)(?:Test[^/]*|[^/]*(?:Tests?|TestCase|IT|Spec))\.(?:java|kt|kts|groovy|scala)$`),
-	jsTests:     re(`(?:\.(?:test|spec|cy|e2e|e2e-spec)\.[cm]?[jt]sx?|(?:^|/)__tests__/.*\.[cm]?[jt]sx?|(?:^|/)(?:test|tests|spec)/.*\.[cm]?[jt]sx?|(?:^|/)test\.[cm]?js)$`),
-	rubyTests:   re(`(?:^|/)(?:[^/]*_(?:spec|test)|test_[^/]*)\.rb$`),
-	rustTests:   re(`(?:^|/)(?:tests/[^/]*|tests?|[^/]*_tests?)\.rs$`),
+var usual = map[ecosystem]rarePattern{
+	goTests:     rare(`(?:^|/)[^/._][^/]*_test\.go$`),
+	pythonTests: rare(`(?:^|/)(?:test_[^/]*|[^/]*_test|tests)\.py$`),
+	javaTests:   rare(`(?:^|/)(?:Test[^/]*|[^/]*(?:Tests?|TestCase|IT|Spec))\.(?:java|kt|kts|groovy|scala)$`),
+	jsTests:     rare(`(?:\.(?:test|spec|cy|e2e|e2e-spec)\.[cm]?[jt]sx?|(?:^|/)__tests__/.*\.[cm]?[jt]sx?|(?:^|/)(?:test|tests|spec)/.*\.[cm]?[jt]sx?|(?:^|/)test\.[cm]?js)$`),
+	rubyTests:   rare(`(?:^|/)(?:[^/]*_(?:spec|test)|test_[^/]*)\.rb$`),
+	rustTests:   rare(`(?:^|/)(?:tests/[^/]*|tests?|[^/]*_tests?)\.rs$`),
 }
 
 var extensions = map[string]ecosystem{
@@ -44,19 +44,19 @@ var extensions = map[string]ecosystem{
 }
 
 // nearTests are files that decide what tests do without being tests.
-var nearTests = re(`(?:^|/)(?:conftest\.py|spec_helper\.rb|rails_helper\.rb|test_helper\.rb|(?:jest|vitest)\.setup\.[jt]s|setupTests\.[jt]s|src/test/.*\.(?:java|kt|groovy|scala))$`)
+var nearTests = rare(`(?:^|/)(?:conftest\.py|spec_helper\.rb|rails_helper\.rb|test_helper\.rb|(?:jest|vitest)\.setup\.[jt]s|setupTests\.[jt]s|src/test/.*\.(?:java|kt|groovy|scala))$`)
 
 var (
-	pipelines = re(`(?i)(?:^|/)(?:\.github/(?:workflows|actions)/.*\.ya?ml|\.gitlab-ci(?:\.[^/]*)?\.ya?ml|\.gitlab/.*\.ya?ml|Jenkinsfile[^/]*|\.circleci/.*\.ya?ml|azure-pipelines[^/]*\.ya?ml|\.azure-pipelines/.*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.woodpecker[^/]*(?:/.*)?\.ya?ml|\.buildkite/.*|appveyor\.ya?ml|\.cirrus\.ya?ml|cloudbuild\.ya?ml|Makefile|GNUmakefile|justfile|Taskfile\.ya?ml|Rakefile|\.pre-commit-config\.yaml|\.husky/[^/]+|lefthook\.ya?ml)$`)
-	settings  = re(`(?i)(?:^|/)(?:package\.json|jest\.config\.[^/]+|vite(?:st)?\.config\.[^/]+|vitest\.workspace\.[^/]+|karma\.conf\.[^/]+|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|playwright\.config\.[^/]+|cypress\.config\.[^/]+|pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|\.coveralls\.ya?ml|\.simplecov|\.rspec|pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties|Cargo\.toml|tarpaulin\.toml|stryker\.conf[^/]*|sonar-project\.properties|\.testcoverage\.ya?ml)$`)
+	pipelines = rare(`(?i)(?:^|/)(?:\.github/(?:workflows|actions)/.*\.ya?ml|\.gitlab-ci(?:\.[^/]*)?\.ya?ml|\.gitlab/.*\.ya?ml|Jenkinsfile[^/]*|\.circleci/.*\.ya?ml|azure-pipelines[^/]*\.ya?ml|\.azure-pipelines/.*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.woodpecker[^/]*(?:/.*)?\.ya?ml|\.buildkite/.*|appveyor\.ya?ml|\.cirrus\.ya?ml|cloudbuild\.ya?ml|Makefile|GNUmakefile|justfile|Taskfile\.ya?ml|Rakefile|\.pre-commit-config\.yaml|\.husky/[^/]+|lefthook\.ya?ml)$`)
+	settings  = rare(`(?i)(?:^|/)(?:package\.json|jest\.config\.[^/]+|vite(?:st)?\.config\.[^/]+|vitest\.workspace\.[^/]+|karma\.conf\.[^/]+|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|playwright\.config\.[^/]+|cypress\.config\.[^/]+|pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|\.coveralls\.ya?ml|\.simplecov|\.rspec|pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties|Cargo\.toml|tarpaulin\.toml|stryker\.conf[^/]*|sonar-project\.properties|\.testcoverage\.ya?ml)$`)
 	// snapshotFile is what a runner wrote down that tests expect, and writes anew
 	// where it is gone.
-	snapshotFile = re(`(?:^|/)(?:[^/]+\.(?:snap|ambr|approved\.\w+)|__snapshots__/.+|__image_snapshots__/.+)$`)
-	goUnseen     = re(`(?:^|/)(?:testdata|vendor|_[^/]*|\.[^/]+)/`)
-	goOS         = re(`_(?:linux|darwin|windows|freebsd|netbsd|openbsd|plan9|solaris|aix|js|wasip1|android|ios|illumos|dragonfly|amd64|arm64|arm|386|ppc64le|ppc64|riscv64|s390x|mips\w*|wasm|loong64)(?:_[a-z0-9]+)?_test\.go$`)
-	javaMain     = re(`(?:^|/)src/main/`)
-	jsUnseen     = re(`(?:^|/)node_modules/`)
-	testFolder   = re(`(?i)(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)(?:/|$)`)
+	snapshotFile = rare(`(?:^|/)(?:[^/]+\.(?:snap|ambr|approved\.\w+)|__snapshots__/.+|__image_snapshots__/.+)$`)
+	goUnseen     = rare(`(?:^|/)(?:testdata|vendor|_[^/]*|\.[^/]+)/`)
+	goOS         = rare(`_(?:linux|darwin|windows|freebsd|netbsd|openbsd|plan9|solaris|aix|js|wasip1|android|ios|illumos|dragonfly|amd64|arm64|arm|386|ppc64le|ppc64|riscv64|s390x|mips\w*|wasm|loong64)(?:_[a-z0-9]+)?_test\.go$`)
+	javaMain     = rare(`(?:^|/)src/main/`)
+	jsUnseen     = rare(`(?:^|/)node_modules/`)
+	testFolder   = rare(`(?i)(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)(?:/|$)`)
 )
 
 // test is the ecosystem of a file that holds tests, by its name.

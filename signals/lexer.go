@@ -468,6 +468,12 @@ func plain(ts []token) string {
 	return b.String()
 }
 
+// alike reports tokens that plain makes the same text of.
+func alike(a, b []token) bool {
+	same := func(x, y token) bool { return x.kind == y.kind && x.text == y.text }
+	return slices.EqualFunc(a, b, same) || plain(a) == plain(b)
+}
+
 // solid is tokens without the ends of lines.
 func solid(ts []token) []token {
 	lineEnd := func(t token) bool { return t.kind == lineToken }

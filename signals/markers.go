@@ -92,7 +92,7 @@ var (
 var (
 	goSkip     = strings.Fields("Skip Skipf SkipNow")
 	goPlatform = re(`^(?:// ?\+build|//go:build)\s+(?:(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|arm|386|cgo|race|go1\.\d+)|[!&|() ,\t])+$`)
-	ginkgo     = re(`^[XFP](?:It|Describe|Context|When|Specify|Entry|DescribeTable)$`)
+	ginkgo     = rare(`^[XFP](?:It|Describe|Context|When|Specify|Entry|DescribeTable)$`)
 )
 
 func goMarkers(ts []token) (list []marker) {

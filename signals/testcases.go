@@ -10,9 +10,23 @@ import (
 type function struct {
 	name      string
 	collected bool
-	body      []token
-	async     bool   // a Python runner of its own runs it, or nothing does
-	fails     string // the failure that it passes by, where it has to fail
+	text      []token // of its body
+	lines     bool    // where a line ends says something in it
+	async     bool    // a Python runner of its own runs it, or nothing does
+	fails     string  // the failure that it passes by, where it has to fail
+}
+
+// body is what a function does: without the ends of lines, where they say nothing.
+func (f function) body() []token {
+	if f.lines {
+		return f.text
+	}
+	return solid(f.text)
+}
+
+// same reports two functions that do and promise the same, token by token.
+func (f function) same(g function) bool {
+	return f.lines == g.lines && f.async == g.async && f.fails == g.fails && slices.Equal(f.text, g.text)
 }
 
 // functions lists the functions in a file, tests first of all.
@@ -48,8 +62,7 @@ func goFunctions(ts []token) (fs []function) {
 		if at+1 >= len(ts) || ts[at].kind != wordToken {
 			continue
 		}
-		body := braces(ts, at+1)
-		fs = append(fs, function{name: ts[at].text, collected: goTest.MatchString(ts[at].text), body: body})
+		fs = append(fs, function{name: ts[at].text, collected: goTest.MatchString(ts[at].text), text: braces(ts, at+1)})
 	}
 	return fs
 }
@@ -58,13 +71,14 @@ func goFunctions(ts []token) (fs []function) {
 func subtests(ts []token) (fs []function) {
 	for i := 0; i+3 < len(ts); i++ {
 		if ts[i].is(".") && ts[i+1].is("Run") && ts[i+2].is("(") && ts[i+3].kind == stringToken {
-			fs = append(fs, function{name: "Run " + ts[i+3].text, collected: true, body: inside(ts[i+2 : group(ts, i+2)])})
+			fs = append(fs, function{name: "Run " + ts[i+3].text, collected: true, text: between(ts[i+2 : group(ts, i+2)])})
 		}
 	}
 	return fs
 }
 
-// braces is what stands between the next braces behind the parameters at i.
+// braces is what stands between the next braces behind the parameters at i, with the
+// ends of lines; nil where there are none.
 func braces(ts []token, i int) []token {
 	for i < len(ts) && !ts[i].is("{") && !ts[i].is(";") {
 		if ts[i].is("(") || ts[i].is("[") {
@@ -76,7 +90,7 @@ func braces(ts []token, i int) []token {
 	if i >= len(ts) || !ts[i].is("{") {
 		return nil
 	}
-	return inside(ts[i:group(ts, i)])
+	return between(ts[i:group(ts, i)])
 }
 
 // pythonFunctions lists functions; of two with one name the runner sees the last.
@@ -126,7 +140,7 @@ func allPython(ts []token) (fs []function) {
 			within = append(within, class{t.indent, strings.HasPrefix(name, "Test") || strings.Contains(of, "Test"), strings.Contains(of, "Async"), name + "."})
 			continue
 		}
-		f := function{name: name, collected: strings.HasPrefix(name, "test") && !fixture(ts[:i]), body: indented(ts, i), async: i > 0 && ts[i-1].is("async") && !runsAsync(ts, i-1)}
+		f := function{name: name, collected: strings.HasPrefix(name, "test") && !fixture(ts[:i]), text: indented(ts, i), lines: true, async: i > 0 && ts[i-1].is("async") && !runsAsync(ts, i-1)}
 		if n := len(within); n > 0 {
 			f.collected = f.collected && within[n-1].collected
 			f.name = within[n-1].name + name
@@ -213,7 +227,7 @@ func javaFunctions(ts []token) (fs []function) {
 			if body == nil && !annotated {
 				continue
 			}
-			fs = append(fs, function{name: ts[i].text, collected: annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), body: body, fails: fails})
+			fs = append(fs, function{name: ts[i].text, collected: annotated || strings.HasPrefix(ts[i].text, "test") && ts[i-1].is("void"), text: body, fails: fails})
 			annotated, fails = false, ""
 		}
 	}
@@ -237,17 +251,17 @@ func jsFunctions(ts []token) (fs []function) {
 				at = group(ts, at)
 			}
 			if at+1 < len(ts) && ts[at].is("(") && ts[at+1].kind == stringToken {
-				fs = append(fs, function{name: ts[at+1].text, collected: true, body: callback(ts[at:group(ts, at)])})
+				fs = append(fs, function{name: ts[at+1].text, collected: true, text: callback(ts[at:group(ts, at)]), lines: true})
 			}
 		case ts[i].is("function") && ts[i+1].kind == wordToken:
-			fs = append(fs, function{name: ts[i+1].text, collected: false, body: braces(ts, i+2)})
+			fs = append(fs, function{name: ts[i+1].text, collected: false, text: braces(ts, i+2)})
 		case (ts[i].is("const") || ts[i].is("let") || ts[i].is("var")) && ts[i+1].kind == wordToken && ts[i+2].is("="):
 			end := i + 3
 			for end < len(ts) && ts[end].kind != lineToken && !ts[end].is("{") {
 				end++
 			}
 			if slices.ContainsFunc(ts[i+3:end], func(t token) bool { return t.is("=>") || t.is("function") }) {
-				fs = append(fs, function{name: ts[i+1].text, collected: false, body: braces(ts, end)})
+				fs = append(fs, function{name: ts[i+1].text, collected: false, text: braces(ts, end)})
 			}
 		}
 	}
@@ -273,7 +287,7 @@ func rubyFunctions(ts []token) (fs []function) {
 	start := -1
 	finish := func(end int) {
 		if start >= 0 {
-			fs[len(fs)-1].body = ts[start:end]
+			fs[len(fs)-1].text, fs[len(fs)-1].lines = ts[start:end], true
 		}
 		start = -1
 	}
@@ -310,7 +324,7 @@ func rustFunctions(ts []token) (fs []function) {
 			}
 			i = end - 1
 		case ts[i].is("fn") && ts[i+1].kind == wordToken:
-			fs = append(fs, function{name: ts[i+1].text, collected: annotated, body: braces(ts, i+2), fails: fails})
+			fs = append(fs, function{name: ts[i+1].text, collected: annotated, text: braces(ts, i+2), fails: fails})
 			annotated, fails = false, ""
 		}
 	}
@@ -337,7 +351,7 @@ func compareCases(e ecosystem, before, after []token) (changes []change, lost []
 			return true
 		})
 	}
-	pair(func(f, g function) bool { return f.name == g.name && plain(f.body) == plain(g.body) }, func(f, g function) {
+	pair(func(f, g function) bool { return f.name == g.name && alike(f.text, g.text) }, func(f, g function) {
 		changes = append(changes, emptied(e, f, g)...)
 	})
 	pair(func(f, g function) bool { return f.name == g.name }, func(f, g function) {
@@ -349,11 +363,11 @@ func compareCases(e ecosystem, before, after []token) (changes []change, lost []
 	helpers := addedHelpers(was, now)
 	left := called(e, after, helpers)
 	for _, f := range oldTests {
-		demands := assertions(e, f.body)
+		demands := assertions(e, f.body())
 		gone, _ := difference(demands, left)
 		switch {
 		case slices.ContainsFunc(now, func(g function) bool { return !g.collected && g.name == f.name }),
-			slices.ContainsFunc(helpers, func(g function) bool { return len(f.body) > 0 && plain(g.body) == plain(f.body) }):
+			slices.ContainsFunc(helpers, func(g function) bool { return len(f.body()) > 0 && alike(g.text, f.text) }):
 			changes = append(changes, change{what: notCollected, name: f.name, certainty: sure})
 		case fewer <= 0: // renamed, or another is there in its place
 			continue
@@ -381,7 +395,7 @@ func called(e ecosystem, ts []token, helpers []function) []assertion {
 			}
 		}
 		if uses <= 1 {
-			left, _ = difference(left, assertions(e, h.body))
+			left, _ = difference(left, assertions(e, h.body()))
 		}
 	}
 	return left
@@ -397,20 +411,23 @@ func addedHelpers(was, now []function) []function {
 // emptied says whether a test that is still there does nothing any more, or
 // leaves before it does.
 func emptied(e ecosystem, was, now function) []change {
-	if len(doing(was.body)) == 0 {
+	if was.same(now) {
+		return nil // nearly always
+	}
+	before, after := was.body(), now.body()
+	if len(doing(before)) == 0 {
 		return nil
 	}
 	if easier(was.fails, now.fails) {
 		return []change{{what: assertionWeakened, name: now.name, marker: "fails", certainty: sure}}
 	}
-	body := doing(now.body)
-	if len(body) == 0 {
+	if len(doing(after)) == 0 {
 		return []change{{what: contentEmptied, name: now.name, certainty: sure}}
 	}
 	switch {
-	case leaves(e, now.body) && !leaves(e, was.body):
+	case leaves(e, after) && !leaves(e, before):
 		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: sure}}
-	case returns(now.body) > returns(was.body):
+	case returns(after) > returns(before):
 		return []change{{what: skipMarker, name: now.name, marker: "return", certainty: likely}}
 	case now.async && !was.async:
 		return []change{{what: skipMarker, name: now.name, marker: "async", certainty: likely}}
@@ -493,8 +510,8 @@ func rows(e ecosystem, ts []token) (list []string) {
 			add(split(args, ",")...)
 		case e == rustTests && (t.is("case") || t.is("test_case")) && i > 0 && (ts[i-1].is("[") || ts[i-1].is("::")) && ts[i+1].is("("):
 			add(ts[i+1 : group(ts, i+1)])
-		case e == goTests && t.kind == wordToken && (ts[i+1].is(":=") || ts[i+1].is("=")) && goTable.MatchString(t.text):
-			if at := literalBody(ts, i+2); at >= 0 {
+		case e == goTests && t.kind == wordToken && (ts[i+1].is(":=") || ts[i+1].is("=")):
+			if at := literalBody(ts, i+2); at >= 0 && goTable.MatchString(t.text) {
 				add(split(inside(ts[at:group(ts, at)]), ",")...)
 			}
 		}
@@ -504,7 +521,7 @@ func rows(e ecosystem, ts []token) (list []string) {
 
 var (
 	javaRows = strings.Fields("CsvSource ValueSource EnumSource CsvFileSource")
-	goTable  = re(`(?i)^(?:tests?|(?:test)?cases|testdata|tt|tcs|table|scenarios|examples)$`)
+	goTable  = rare(`(?i)^(?:tests?|(?:test)?cases|testdata|tt|tcs|table|scenarios|examples)$`)
 )
 
 // literalBody is where the braces of a composite literal of Go open, or -1.

@@ -186,6 +186,9 @@ func (r *review) subject(name string, follow bool) (absolute, below string, e ec
 	}
 	for _, other := range append(slices.Clip(p.forms), p.resolved) {
 		_, b := r.place(other)
+		if b == below {
+			continue // nearly always
+		}
 		if e, ok = r.kindOf(b); ok {
 			return p.resolved, b, e, true
 		}
@@ -453,7 +456,7 @@ func withoutAdded(e ecosystem, was, now []token, existed bool) []marker {
 		return list // one of those added may be another one by a new name
 	}
 	for _, f := range added {
-		for _, m := range markers(e, f.body) {
+		for _, m := range markers(e, f.body()) {
 			if at := slices.Index(list, m); at >= 0 && handles(m) {
 				list = slices.Delete(list, at, at+1)
 			}
