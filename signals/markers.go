@@ -12,9 +12,18 @@ type marker struct {
 	certainty certainty
 }
 
-// markers lists what keeps tests from running or failing.
-func markers(e ecosystem, ts []token) (list []marker) {
-	ts = slices.DeleteFunc(slices.Clone(ts), func(t token) bool { return t.kind == lineToken && e != rubyTests })
+// markers lists what keeps tests from running or failing. Nothing of room is kept: it
+// is for the tokens without the ends of lines.
+func markers(e ecosystem, ts, room []token) (list []marker) {
+	if e != rubyTests {
+		room = room[:0]
+		for _, t := range ts {
+			if t.kind != lineToken {
+				room = append(room, t)
+			}
+		}
+		ts = room
+	}
 	list = append(list, never(ts)...)
 	list = append(list, endings(ts)...)
 	switch e {

@@ -42,12 +42,23 @@ func TestRarePatternsSayTheSame(t *testing.T) {
 			}
 			if want {
 				matched[name]++
-			} else if !slices.ContainsFunc(f.needs(), func(n string) bool { return strings.Contains(strings.ToLower(s), n) }) {
+			} else if !slices.ContainsFunc(f.needs(), func(n string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(n)) }) {
 				quick[name]++
 			}
 		}))
 		if matched[name] == 0 || quick[name] == 0 {
 			t.Errorf("%s: %d names matched, and %d were told without the pattern", name, matched[name], quick[name])
+		}
+	}
+}
+
+// TestWhatPatternsNeed: nothing is needed that may be written another way.
+func TestWhatPatternsNeed(t *testing.T) {
+	for text, want := range map[string]string{
+		"abc": "abc", "a+": "a", "(?i)aBc": "abc", "a(?i:bc)d": "a", "(?i:bc)": "", "a|b*": "", "abc|abd": "ab", "(?:x|yy)zz": "zz", "": "", "a?bc": "bc", "(ax|by)c{2,}": "ax,by", "[ab]": "", "^$": "",
+	} {
+		if got := strings.Join(rare(text).needs(), ","); got != want {
+			t.Errorf("%s needs %q, want %q", text, got, want)
 		}
 	}
 }

@@ -420,7 +420,8 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	if e == rustTests && !holdsRustTests(was) && !holdsRustTests(now) {
 		return
 	}
-	r.add(at, file, e, compareMarkers(markers(e, was), withoutAdded(e, was, now, existed))...)
+	room := make([]token, 0, max(len(was), len(now)))
+	r.add(at, file, e, compareMarkers(markers(e, was, room), withoutAdded(e, was, now, room, existed))...)
 	if !existed {
 		return
 	}
@@ -434,8 +435,8 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 
 // withoutAdded lists the markers of a file without the handlers of failures in
 // tests that are only added: there they took nothing from what was there before.
-func withoutAdded(e ecosystem, was, now []token, existed bool) []marker {
-	list := markers(e, now)
+func withoutAdded(e ecosystem, was, now, room []token, existed bool) []marker {
+	list := markers(e, now, room)
 	handles := func(m marker) bool { return m.what == assertionWeakened && m.certainty == likely }
 	if !slices.ContainsFunc(list, handles) {
 		return list
@@ -456,7 +457,7 @@ func withoutAdded(e ecosystem, was, now []token, existed bool) []marker {
 		return list // one of those added may be another one by a new name
 	}
 	for _, f := range added {
-		for _, m := range markers(e, f.body()) {
+		for _, m := range markers(e, f.body(), room) {
 			if at := slices.Index(list, m); at >= 0 && handles(m) {
 				list = slices.Delete(list, at, at+1)
 			}
