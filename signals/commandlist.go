@@ -24,8 +24,15 @@ type commandLists struct {
 	some  []bool // whether there is any pattern on the list
 	// the patterns of all lists by the program that they name, in the form for
 	// restricting, and those that name none or name it with a star
-	named map[string][]listedPattern
+	named map[string]*programPatterns
 	loose []listedPattern
+}
+
+// programPatterns are the patterns that name one program: by the first operand that
+// they name, and those that name none or name it with a star.
+type programPatterns struct {
+	operand map[string][]listedPattern
+	others  []listedPattern
 }
 
 // listedPattern is a pattern and the number of the list that it is on.
@@ -37,7 +44,7 @@ type listedPattern struct {
 // compilePatterns compiles the command lists of a scope, by name.
 func compilePatterns(lists map[string][]string) (out commandLists, problems []ScopeProblem) {
 	names := sortedKeys(lists)
-	out = commandLists{some: make([]bool, len(names)), named: map[string][]listedPattern{}}
+	out = commandLists{some: make([]bool, len(names)), named: map[string]*programPatterns{}}
 	for list, name := range names {
 		out.facts = append(out.facts, name)
 		for i, text := range lists[name] {
@@ -83,8 +90,17 @@ func (s *commandLists) add(list int, p *commandPattern) {
 	s.some[list] = true
 	if len(p.words) == 0 || strings.Contains(p.words[0], "*") {
 		s.loose = append(s.loose, listedPattern{p, list})
+		return
+	}
+	of := s.named[p.program]
+	if of == nil {
+		of = &programPatterns{operand: map[string][]listedPattern{}}
+		s.named[p.program] = of
+	}
+	if len(p.operands) == 0 || strings.Contains(p.operands[0], "*") {
+		of.others = append(of.others, listedPattern{p, list})
 	} else {
-		s.named[p.program] = append(s.named[p.program], listedPattern{p, list})
+		of.operand[p.operands[0]] = append(of.operand[p.operands[0]], listedPattern{p, list})
 	}
 }
 
@@ -98,27 +114,16 @@ type holder struct {
 }
 
 // hold says which lists a command is on, for allowing and for restricting, until it
-// is asked again. A command is held against the patterns that may name its program
-// and no others.
+// is asked again. A command is held against the patterns that may name its program,
+// and an operand that it has, and no others.
 func (s *holder) hold(words []shellWord) (exact, folded []any) {
 	c := &s.words
 	c.fold(words)
 	s.on = append(s.on[:0], make([]struct{ exact, folded bool }, len(s.facts))...)
-	meet := func(patterns []listedPattern) {
-		for _, p := range patterns {
-			switch on := &s.on[p.list]; {
-			case on.exact:
-			case p.exact(words):
-				on.exact, on.folded = true, true
-			default:
-				on.folded = on.folded || p.folded(c)
-			}
-		}
-	}
-	meet(s.loose)
-	meet(s.named[c.program])
+	s.meet(s.loose, words)
+	s.meetProgram(s.named[c.program], words)
 	if c.name != c.program {
-		meet(s.named[c.name])
+		s.meetProgram(s.named[c.name], words)
 	}
 	s.exact, s.folded = s.exact[:0], s.folded[:0]
 	for i, fact := range s.facts {
@@ -131,6 +136,36 @@ func (s *holder) hold(words []shellWord) (exact, folded []any) {
 		}
 	}
 	return s.exact, s.folded
+}
+
+// meetProgram holds a command against the patterns of its program. The first operand
+// of a pattern is one of the command's, or a word that is open.
+func (s *holder) meetProgram(of *programPatterns, words []shellWord) {
+	if of == nil {
+		return
+	}
+	s.meet(of.others, words)
+	if s.words.open || s.words.openWord {
+		for _, patterns := range of.operand {
+			s.meet(patterns, words)
+		}
+		return
+	}
+	for _, o := range s.words.operands {
+		s.meet(of.operand[o.text], words)
+	}
+}
+
+func (s *holder) meet(patterns []listedPattern, words []shellWord) {
+	for _, p := range patterns {
+		switch on := &s.on[p.list]; {
+		case on.exact:
+		case p.exact(words):
+			on.exact, on.folded = true, true
+		default:
+			on.folded = on.folded || p.folded(&s.words)
+		}
+	}
 }
 
 // exact reports that a command is what a pattern allows, word by word.

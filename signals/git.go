@@ -251,7 +251,7 @@ func (l *line) gitHooks(c *invocation, name string, words []shellWord, in dirs) 
 
 // gitOption reports an option, also one that is written shorter.
 func gitOption(have string, names ...string) bool {
-	return have != "--text" && slices.ContainsFunc(names, func(full string) bool { return have == full || abbreviates(have, full) })
+	return strings.HasPrefix(have, "--") && have != "--text" && slices.ContainsFunc(names, func(full string) bool { return have == full || abbreviates(have, full) })
 }
 
 // gitRuns reports settings whose value is, or may be, a program.

@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -92,7 +91,11 @@ func (l *line) redirect(r *redirects, w shellWord, in dirs, a access) {
 
 // harmless reports devices that keep nothing.
 func harmless(name string) bool {
-	return slices.Contains([]string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"}, name)
+	switch name {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero":
+		return true
+	}
+	return false
 }
 
 // document is the text of a here-document.

@@ -998,21 +998,22 @@ func (l *line) guess(c *invocation, words []shellWord, in dirs, a access) {
 		if w.stream || harmless(w.text) {
 			continue
 		}
-		for _, s := range pieces(w.text) {
+		var room [6]string
+		for _, s := range pieces(room[:0], w.text) {
 			c.touches = l.touches(c.touches, shellWord{text: s}, in, a, true)
 		}
 	}
 }
 
 // pieces are the parts of a word that may name a path: after an option, a key
-// or a mark.
-func pieces(s string) (out []string) {
+// or a mark. They are put into out, which is empty.
+func pieces(out []string, s string) []string {
 	if strings.Contains(s, "://") {
 		rest, ok := cutFold(s, "file://")
 		if i := strings.IndexByte(rest, '/'); ok && i >= 0 {
-			return []string{rest[i:]}
+			return append(out, rest[i:])
 		}
-		return nil
+		return out
 	}
 	add := func(s string) {
 		if s != "" && !slices.Contains(out, s) && unreadable(s) == "" && len(s) <= maxPath {
@@ -1023,6 +1024,9 @@ func pieces(s string) (out []string) {
 		add(s)
 	} else if i := strings.IndexAny(s, "/.~"); i > 0 && !strings.Contains(s, "=") {
 		add(s[i:])
+	}
+	if strings.IndexAny(s, "=@:,") < 0 {
+		return out // nearly always
 	}
 	for _, sep := range []string{"=", "@", ":", ","} {
 		if _, after, ok := strings.Cut(s, sep); ok {

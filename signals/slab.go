@@ -7,11 +7,11 @@ type slab[T any] struct {
 	size int // of the last piece
 }
 
-// Sizes of the pieces of a slab: what most calls need, and no more than little
-// waste.
+// Sizes of the pieces of a slab: small for what has only one or two, and never so
+// large that much of the last one is for nothing.
 const (
-	firstPiece = 8
-	maxPiece   = 64
+	firstPiece = 2
+	maxPiece   = 16
 )
 
 // take is a slice of n zero values, which nobody else has and that appending to
