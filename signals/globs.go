@@ -271,6 +271,9 @@ func (m *matcher) listed(p *place) *membership {
 func (m *matcher) list(p *place) *membership {
 	names := append(m.room.names[:0], fold(p.resolved))
 	for _, f := range p.forms {
+		if f == p.resolved {
+			continue // nearly always
+		}
 		if f = fold(f); !slices.Contains(names, f) {
 			names = append(names, f)
 		}

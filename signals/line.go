@@ -166,9 +166,11 @@ type line struct {
 	out      *script
 	argument string
 	src      string
-	depth    int
-	nested   int // statements within statements
-	via      []string
+	// braced and dollars: there is an opening brace in the text, or a dollar.
+	braced, dollars bool
+	depth           int
+	nested          int // statements within statements
+	via             []string
 	// names that the line gives a meaning of its own: functions.
 	functions map[string]bool
 	// loose: nobody can tell in which folder anything runs.
@@ -207,7 +209,7 @@ func (l *line) source(n syntax.Node) string {
 
 // read reads shell text: every command in it that may run.
 func (l *line) read(src string, in dirs) (ok, failed dirs) {
-	l.src = src
+	l.src, l.braced, l.dollars = src, strings.Contains(src, "{"), strings.Contains(src, "$")
 	switch code := unreadableLine(src); {
 	case len(src) > maxLine:
 		l.fail("too_large")

@@ -36,6 +36,9 @@ func (l *line) file(c *invocation, w shellWord, in dirs) {
 // rewrites reports that a line may change a script that it runs: what was read is
 // not what runs then.
 func (s *script) rewrites() bool {
+	if len(s.scripts) == 0 {
+		return false
+	}
 	for _, c := range s.commands {
 		for _, t := range c.touches {
 			if t.access == write && slices.ContainsFunc(s.scripts, t.mayBe) {

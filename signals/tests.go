@@ -485,21 +485,22 @@ func (r *review) commands(s *script) {
 	for _, c := range s.commands {
 		var from, to []touch
 		veiled := slices.ContainsFunc(c.touches, func(t touch) bool { return t.guessed }) && opaque(c)
-		for _, t := range c.touches {
+		for i := range c.touches {
+			t := &c.touches[i]
 			switch {
 			case t.guessed:
-				if (t.access == write || veiled) && r.concerns(t) {
+				if (t.access == write || veiled) && r.concerns(*t) {
 					r.miss(t.argument, "unseen")
 				}
 			case t.unknown != "" && t.access != read:
 				r.miss(t.argument, t.unknown)
 			case t.access == remove:
-				from = append(from, t)
+				from = append(from, *t)
 			case t.access == write:
-				to = append(to, t)
+				to = append(to, *t)
 			}
 		}
-		if moves(c) && len(to) > 0 {
+		if len(to) > 0 && moves(c) {
 			for _, f := range from {
 				r.move(f.argument, absolute(f), absolute(to[len(to)-1]), sure)
 			}

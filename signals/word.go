@@ -42,7 +42,7 @@ func (w shellWord) unknown() string {
 func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 	out = l.out.room.words.take(len(args))[:0]
 	for _, a := range args {
-		if openBraces(a) == 0 {
+		if !l.braced || openBraces(a) == 0 {
 			out = append(out, l.pathnames(l.word(a, in), in))
 			continue
 		}
@@ -57,6 +57,9 @@ func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 // nobody says which shell it will be. It is nil where both read the same. What
 // runs inside of them is not added again.
 func (l *line) plainly(args []*syntax.Word, in dirs) (out []shellWord) {
+	if !l.braced && !l.dollars {
+		return nil
+	}
 	differs := false
 	for _, a := range args {
 		_, braces := splitBraces(a)
