@@ -179,12 +179,13 @@ func (d *Detector) Needed() bool { return len(d.need) > 0 }
 // out of time is unknown. Equal calls in equal worlds give equal facts.
 func (d *Detector) Facts(ctx context.Context, c *Call, w World) (facts map[string]any, unknown []string) {
 	facts = map[string]any{}
-	c = &Call{Action: c.Action, Tool: c.Tool, Declared: c.Declared, Tools: c.Tools, Now: c.Now}
+	// What is found on the way is noted in a call of its own.
+	own := &Call{Action: c.Action, Tool: c.Tool, Declared: c.Declared, Tools: c.Tools, Now: c.Now}
 	for _, f := range families {
 		if !slices.Contains(d.need, f.name) {
 			continue
 		}
-		got, missing := d.compute(ctx, f.name, f.facts, c, w)
+		got, missing := d.compute(ctx, f.name, f.facts, own, w)
 		if got != nil {
 			facts[string(f.name)] = got
 		}

@@ -148,7 +148,7 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 	l.gitHooks(c, name, words, in)
 	a, only := sub.access, false
 	for i, w := range words {
-		t := w.text
+		t, one := w.text, words[i:i+1]
 		value, attached := "", false
 		if strings.HasPrefix(t, "--") {
 			_, value, attached = strings.Cut(t, "=")
@@ -157,7 +157,7 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 		case t == "--":
 			only = true
 		case w.open:
-			l.guess(c, []shellWord{w}, in, a)
+			l.guess(c, one, in, a)
 		case attached && (strings.HasPrefix(t, "--output") || strings.HasPrefix(t, "--out")):
 			c.problem("option_writes")
 			l.operands(c, []shellWord{{text: value}}, in, write)
@@ -168,14 +168,14 @@ func (l *line) gitCommand(c *invocation, name string, words []shellWord, in dirs
 			c.effect("execute")
 			c.problem("option_runs_program")
 		case only:
-			l.operands(c, []shellWord{w}, in, a)
+			l.operands(c, one, in, a)
 		case name == "rm" && !strings.HasPrefix(t, "-"), name == "mv" && !strings.HasPrefix(t, "-"):
-			l.operands(c, []shellWord{w}, in, remove)
+			l.operands(c, one, in, remove)
 			if name == "mv" {
-				l.operands(c, []shellWord{w}, in, write)
+				l.operands(c, one, in, write)
 			}
 		default:
-			l.guess(c, []shellWord{w}, in, a)
+			l.guess(c, one, in, a)
 		}
 	}
 	switch name {

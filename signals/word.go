@@ -43,7 +43,11 @@ func (l *line) words(args []*syntax.Word, in dirs) (out []shellWord) {
 	out = l.out.room.words.take(len(args))[:0]
 	for _, a := range args {
 		if !l.braced || openBraces(a) == 0 {
-			out = append(out, l.pathnames(l.word(a, in), in))
+			if text, ok := verbatim(a); ok {
+				out = append(out, shellWord{text: text}) // nearly always
+			} else {
+				out = append(out, l.pathnames(l.word(a, in), in))
+			}
 			continue
 		}
 		for _, w := range l.braces(a) {
