@@ -202,6 +202,7 @@ type baseNames struct {
 
 func newMatcher(t *tree, scope Scope, lists []globList) *matcher {
 	m := &matcher{tree: t, lists: lists, roots: make([]root, 0, len(scope.Roots))}
+	m.room.bases.most = 16
 	places := 0
 	for _, l := range lists {
 		for _, g := range l.globs {

@@ -87,7 +87,7 @@ type lexer struct {
 // lex cuts source text into tokens. The second result is false where the text
 // ends inside a comment or a string of several lines.
 func lex(l language, text string) ([]token, bool) {
-	x := lexer{language: l, text: text, tokens: make([]token, 0, len(text)/2+8)}
+	x := lexer{language: l, text: text, tokens: make([]token, 0, len(text)*2/5+8)}
 	x.newLine()
 	for x.at < len(x.text) {
 		x.next()

@@ -47,6 +47,11 @@ type room struct {
 	touches     slab[touch]
 }
 
+// newRoom is room of which little is left over at the end, of a line of any length.
+func newRoom() room {
+	return room{words: slab[shellWord]{most: 32}, invocations: slab[invocation]{most: 8}, touches: slab[touch]{most: 8}}
+}
+
 func (r *room) command() *invocation { return &r.invocations.take(1)[0] }
 
 // invocation is one command that would run.

@@ -107,7 +107,7 @@ func (d *Detector) script(ctx context.Context, c *Call, w World) *script {
 // folder anything runs: a function or a trap may have changed it; asWritten, that
 // nobody can tell what patterns match.
 func (d *Detector) read(ctx context.Context, c *Call, w World, loose, asWritten bool) *script {
-	out := &script{asWritten: asWritten}
+	out := &script{asWritten: asWritten, room: newRoom()}
 	in := workDirs(c, w)
 	declared, given := false, false
 	for _, name := range c.described() {

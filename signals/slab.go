@@ -5,20 +5,17 @@ package signals
 type slab[T any] struct {
 	free []T
 	size int // of the last piece
+	most int // the size of the largest piece; 0: as small as firstPiece
 }
 
-// Sizes of the pieces of a slab: small for what has only one or two, and never so
-// large that much of the last one is for nothing.
-const (
-	firstPiece = 2
-	maxPiece   = 16
-)
+// firstPiece is the size of the first piece: most lines have only a command or two.
+const firstPiece = 2
 
 // take is a slice of n zero values, which nobody else has and that appending to
 // does not enlarge in place.
 func (s *slab[T]) take(n int) []T {
 	if n > len(s.free) {
-		s.size = min(max(2*s.size, firstPiece), maxPiece)
+		s.size = max(firstPiece, min(2*s.size, s.most))
 		s.free = make([]T, max(n, s.size))
 	}
 	out := s.free[:n:n]
