@@ -163,8 +163,10 @@ func (x *lexer) next() {
 		x.newLine()
 	case unicode.IsSpace(r):
 		x.at += size
+	case !x.prefixes && !x.rawStrings && beginsWord(r): // before what no letter begins
+		x.emit(wordToken, x.at+wordEnd(rest))
 	case x.comment(rest), x.quoted(rest):
-	case r == '_' || r == '$' || unicode.IsLetter(r):
+	case beginsWord(r):
 		x.emit(wordToken, x.at+wordEnd(rest))
 	case '0' <= r && r <= '9':
 		end := wordEnd(rest)
@@ -176,6 +178,8 @@ func (x *lexer) next() {
 		x.emit(markToken, x.at+max(size, operator(rest)))
 	}
 }
+
+func beginsWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) }
 
 // wordEnd is where letters, digits, underscores and dollars end.
 func wordEnd(s string) int {
@@ -498,6 +502,7 @@ func split(ts []token, separators ...string) (parts [][]token) {
 	if !mentioned(ts, separators...) {
 		return [][]token{ts}
 	}
+	parts = make([][]token, 0, 2)
 	start := 0
 	for i := 0; i < len(ts); i++ {
 		switch t := ts[i]; {
