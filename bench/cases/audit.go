@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/conjunct-project/conjunct/action"
@@ -26,7 +27,7 @@ type audited struct {
 // where a replay holds and nothing had to be told when it was opened again.
 func audit(l *loader, c Case, dir string) (answered, error) {
 	var ask struct {
-		Records    int
+		Records    *int
 		Mutation   string
 		Checkpoint int
 		Record     json.RawMessage
@@ -45,7 +46,10 @@ func audit(l *loader, c Case, dir string) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	records := max(ask.Records, 1)
+	records := 1
+	if ask.Records != nil {
+		records = *ask.Records
+	}
 	if err := j.write(max(records, ask.Checkpoint), nil, ask.Checkpoint); err != nil {
 		return answered{}, err
 	}
@@ -55,13 +59,21 @@ func audit(l *loader, c Case, dir string) (answered, error) {
 			return answered{}, err
 		}
 	}
+	if records < 1 {
+		if err := j.rewrite(nil); err != nil {
+			return answered{}, err
+		}
+	}
 	if err := damage(j); err != nil {
 		return answered{}, err
 	}
 	if j.done != nil {
 		defer j.done()
 	}
-	if ask.Record != nil || appends {
+	if appends && ask.Record == nil {
+		ask.Record = json.RawMessage("{}")
+	}
+	if ask.Record != nil {
 		if told, err := j.append(ask.Record); told != "" || err != nil {
 			return answered{Error, told}, err
 		}
@@ -121,8 +133,8 @@ func (j *audited) append(content json.RawMessage) (told string, err error) {
 		return err.Error(), nil
 	}
 	defer p.Close()
-	if content == nil {
-		content = json.RawMessage("{}")
+	if jsonType(content) != "object" {
+		content = slices.Concat([]byte(`{"record":`), content, []byte("}"))
 	}
 	doc, err := document("audit", "appended", call{Tool: "record", Arguments: content}, nil)
 	if err != nil {

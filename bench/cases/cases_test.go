@@ -155,6 +155,10 @@ func TestMutationSentences(t *testing.T) {
 		"number in record 2 rewritten as 1.0", "previous hash of record 4 zeroed", "record 4 numbered 5", "record 3 encoded again", "approver in record 3 changed",
 		"line separators replaced by U+2028", "newlines removed", "file removed and a new one started", "whole file replaced by another valid log",
 		"rotated into two files, order swapped", "rotated into two files, overlap of one record", "rotated into two files, gap of one record",
+		"first entry removed", "genesis record replaced", "whole chain rebuilt from record 2", "hash chain restarted at record 4", "a record inserted between 2 and 3",
+		"a forged record appended", "two records with the same sequence number", "merged from two writers, both with sequence 4", "sequence numbers skip from 3 to 5",
+		"a gap in the sequence numbers", "file replaced with an empty file", "last line cut in half", "all records removed but the first", "records in reverse order",
+		"checkpoint from another log", "log of another tenant with a valid chain", "rotated, newest segment missing",
 		"checkpoint ahead of the log", "log file renamed", "file truncated to 0 bytes"}
 	checked := `,"checkpoint":6}`
 	for _, s := range found {
@@ -163,12 +167,14 @@ func TestMutationSentences(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "none", "rotated into two files, both present", "rotated into three files, all present",
-		"untouched", "log copied to another folder and verified there", "file closed and opened again"} {
+		"untouched", "log copied to another folder and verified there", "file closed and opened again",
+		"verified twice", "read by another process", "file mtime changed", "one more record appended", "untouched, then one append",
+		"rotated into four files, all present", "rotated into two files, both present, then one append", "none, then sealed again"} {
 		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Got != Allow {
 			t.Errorf("%q: got %s (%s), want allow", s, r.Got, r.Why)
 		}
 	}
-	for _, s := range []string{"record 3 admired", "something happened", "record 9 removed", "records 5 to 2 removed", "first seventeen records removed"} {
+	for _, s := range []string{"record 3 admired", "something happened", "record 3 removed and then restored", "record 2 edited in a copy", "record 9 removed", "records 5 to 2 removed", "first seventeen records removed"} {
 		if r := decideOne(t, l, "audit.verify", `{"records":6,"mutation":"`+s+`"`+checked, ""); r.Result != Unsupported || r.Got != "" {
 			t.Errorf("%q: got %s, a %s, want unsupported", s, r.Got, r.Result)
 		}
@@ -196,7 +202,21 @@ func TestEvaluatorAnswers(t *testing.T) {
 		`{"stdout":"[\"allow\"]"}`:                                     Error,
 		`{"stdout":"{\"decision\":true}"}`:                             Error,
 		`{"stdout":"allow"}`:                                           Error,
-		`{}`:                                                           Error,
+		`{"decision":true}`:                                            Error,
+		`{"decision":["allow"]}`:                                       Error,
+		`{"decision":null}`:                                            Error,
+		`{"decision":true,"stdout":"{\"decision\":\"allow\"}"}`:        Error,
+		`{"decision":"allow","error":null}`:                            Allow,
+		`{"decision":"allow","error":false}`:                           Allow,
+		`{"decision":"allow","error":true}`:                            Error,
+		`{"decision":"allow","error":{"code":500}}`:                    Error,
+		`{"decision":"allow","timeout":"5s"}`:                          Error,
+		`{"decision":"allow","signal":9}`:                              Error,
+		`{"decision":"allow","crashed":true}`:                          Error,
+		`{"decision":"allow","exit":null}`:                             Error,
+		`{"decision":"allow","latency_ms":9,"timeout_ms":5}`:           Error,
+		`{"exit":0,"stdout":{"decision":"allow"}}`:                     Allow,
+		`{}`: Error,
 	} {
 		if r := decideOne(t, l, "ship", `{"id":1}`, `{"evaluator":`+said+`}`); r.Got != want {
 			t.Errorf("%s: got %s (%s), want %s", said, r.Got, r.Why, want)
@@ -211,7 +231,10 @@ func TestWhatIsNotUnderstood(t *testing.T) {
 	for _, context := range []string{`{"deny_all":true}`, `{"moon":"full"}`, `{"evaluator":{"mood":"good"}}`, `{"fs":{"a":{"mode":"0600"}}}`,
 		`{"rule":{"effect":"deny","field":"id","op":"rhymes","value":1}}`, `{"rule":{"effect":"warn","field":"id","op":"eq","value":1}}`,
 		`{"policy_yaml":"moon: full\n"}`, `{"freeze":{"when":"always"}}`, `{"root":7}`, `{"allow_moons":["full"]}`,
-		`{"approval":{"tool":"ship","arguments":{},"mood":"good"}}`} {
+		`{"approval":{"tool":"ship","arguments":{},"mood":"good"}}`, `{"approval":{"tool":"ship","arguments":{},"used":"a little"}}`,
+		`{"rejected":[{"tool":"ship","arguments":{},"until":"noon"}]}`, `{"freeze":{"tz":"UTC","from":"2030-01-01","to":"2030-02-01"}}`,
+		`{"rule":{"effect":"deny","field":"id","op":"eq"}}`, `{"pinned_policy":"a","a":"perhaps"}`,
+		`{"rego_files":["package p\ndeny contains 1 if input.arguments.id > 5","package q\ndeny contains 1 if true"]}`} {
 		if r := decideOne(t, l, "ship", `{"id":1}`, context); r.Result != Unsupported || r.Got != "" {
 			t.Errorf("%s: got %s, a %s (%s), want unsupported", context, r.Got, r.Result, r.Why)
 		}

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,40 @@ func dropEnd(lines [][]byte, m []string) ([][]byte, error) {
 		return lines[n:], nil
 	}
 	return lines[:len(lines)-n], nil
+}
+
+// keepOne leaves one record of all.
+func keepOne(lines [][]byte, m []string) ([][]byte, error) {
+	i := 0
+	if m[1] != "first" {
+		var err error
+		if i, err = at(lines, cmp.Or(m[2], m[1])); err != nil {
+			return nil, err
+		}
+	}
+	return lines[i : i+1], nil
+}
+
+func reverse(lines [][]byte, _ []string) ([][]byte, error) {
+	slices.Reverse(lines)
+	return lines, nil
+}
+
+// appendForged adds a record that looks like the last one.
+func appendForged(lines [][]byte, _ []string) ([][]byte, error) {
+	return insertAfter(lines, []string{"", "last"})
+}
+
+// sameNumber gives a record the number of the one before it.
+func sameNumber(lines [][]byte, _ []string) ([][]byte, error) {
+	i := len(lines) / 2
+	return set(lines, strconv.Itoa(i+1), "seq", float64(i))
+}
+
+// gapInNumbers leaves a number out.
+func gapInNumbers(lines [][]byte, _ []string) ([][]byte, error) {
+	i := len(lines) / 2
+	return set(lines, strconv.Itoa(i+1), "seq", float64(i+2))
 }
 
 func dropLast(lines [][]byte, _ []string) ([][]byte, error) {
@@ -428,7 +463,7 @@ func (j *audited) rotate(files, missing string) error {
 	if err != nil {
 		return err
 	}
-	n := map[string]int{"two": 2, "three": 3}[files]
+	n := counts[files]
 	if len(lines) < n {
 		return errTooShort
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/datafile"
+	"github.com/conjunct-project/conjunct/engine"
 )
 
 // celGate is a gate as the bundle's CEL file holds it.
@@ -205,7 +206,7 @@ func entries(k listKey, name string, raw, value json.RawMessage) (any, string) {
 	var texts []string
 	isText := jsonType(value) == "string" || jsonType(value) == "array" && json.Unmarshal(value, &texts) == nil
 	if !isText || json.Unmarshal(raw, &list) != nil {
-		return raw, fmt.Sprintf("scope.values.%[2]s.exists(v, args.%[1]s == v)", name, map[bool]string{true: name, false: name + "_denied"}[k.allow])
+		return raw, fmt.Sprintf(sameValue, name, map[bool]string{true: name, false: name + "_denied"}[k.allow])
 	}
 	patterns := make([]string, 0, len(list))
 	for _, entry := range list {
@@ -217,6 +218,10 @@ func entries(k listKey, name string, raw, value json.RawMessage) (any, string) {
 	}
 	return patterns, fmt.Sprintf("%s || scope.values.%[2]s_denied.exists(v, args.%[2]s.matches(v))", up, name)
 }
+
+// sameValue holds a value to the entries of a list. Of a text and something else
+// nobody can tell whether the same is meant, and matching them has no value.
+const sameValue = "scope.values.%[2]s.exists(v, (type(v) == string) == (type(args.%[1]s) == string) ? args.%[1]s == v : args.%[1]s.matches(v))"
 
 // entryPattern is one entry as a regular expression: a star is any text within a
 // part of a path, and at the end, alone in its part, all that is below. What is
@@ -257,58 +262,23 @@ func starred(text string) string {
 	return strings.Join(parts, `[^/\s,;]*`)
 }
 
-// operators are the comparisons of rules as CEL, over a field and a value.
-var operators = map[string]string{
-	"eq": "%[1]s == %[2]s", "ne": "%[1]s != %[2]s", "lt": "%[1]s < %[2]s", "le": "%[1]s <= %[2]s", "lte": "%[1]s <= %[2]s",
-	"gt": "%[1]s > %[2]s", "ge": "%[1]s >= %[2]s", "gte": "%[1]s >= %[2]s", "in": "%[1]s in %[2]s", "not_in": "!(%[1]s in %[2]s)",
-	"contains": "(type(%[1]s) == string ? %[1]s.contains(%[2]s) : %[2]s in %[1]s)", "not_contains": "!(type(%[1]s) == string ? %[1]s.contains(%[2]s) : %[2]s in %[1]s)",
-	"starts_with": "%[1]s.startsWith(%[2]s)", "prefix": "%[1]s.startsWith(%[2]s)", "ends_with": "%[1]s.endsWith(%[2]s)", "suffix": "%[1]s.endsWith(%[2]s)",
-	"matches": "%[1]s.matches(%[2]s)", "regex": "%[1]s.matches(%[2]s)", "exists": "has(%[1]s) == %[2]s",
-}
-
-// rule turns one declared comparison into a gate. A rule that denies is a gate
-// that passes when its comparison is known not to hold.
-func (s *setup) rule(raw json.RawMessage) error {
-	var r struct {
-		Effect string          `json:"effect"`
-		Field  string          `json:"field"`
-		Op     string          `json:"op"`
-		Value  json.RawMessage `json:"value"`
-	}
-	if err := strictly(raw, &r); err != nil {
-		return &unsupported{"rule: " + err.Error()}
-	}
-	op, known := operators[r.Op]
-	if !known || r.Effect != "deny" && r.Effect != "allow" {
-		return &unsupported{fmt.Sprintf("a rule with effect %q and op %q", r.Effect, r.Op)}
-	}
-	for _, part := range strings.Split(r.Field, ".") {
-		if !plainName.MatchString(part) {
-			return &unsupported{fmt.Sprintf("a rule on %q, which CEL cannot name", r.Field)}
-		}
-	}
-	field := "args." + strings.TrimPrefix(r.Field, "arguments.")
-	holds := fmt.Sprintf(op, field, r.Value)
-	if r.Effect == "deny" {
-		holds = "!(" + holds + ")"
-	}
-	s.grants = s.grants || r.Effect == "allow"
-	s.gates = append(s.gates, celGate{Name: "rule", Expression: holds, Message: "the rule denies the call", OnFail: "block"})
-	s.history.reads = append(s.history.reads, strings.Split(strings.TrimPrefix(r.Field, "arguments."), ".")[0])
-	return nil
-}
-
 // cel is an expression over the request, as a gate over the action.
 func (s *setup) cel(expression string) {
-	names := requested.FindAllStringSubmatch(expression, -1)
-	for _, m := range names {
-		s.history.reads = append(s.history.reads, m[1])
+	for _, m := range requested.FindAllStringSubmatch(expression, -1) {
+		if name := m[2] + m[3]; name != "" {
+			s.history.reads = append(s.history.reads, name)
+		}
 	}
-	s.gates = append(s.gates, celGate{Name: "expression", Expression: requested.ReplaceAllString(expression, "args.$1"), Message: "the expression is false", OnFail: "block"})
+	expression = requestedTool.ReplaceAllString(requested.ReplaceAllString(expression, "args$1"), "action.tool")
+	s.gates = append(s.gates, celGate{Name: "expression", Expression: expression, Message: "the expression is false", OnFail: "block"})
 }
 
-// requested is an argument as expressions over a request name it.
-var requested = regexp.MustCompile(`\b(?:request|input)\.arguments\.([A-Za-z_][A-Za-z0-9_]*)`)
+// requested is an argument, or all of them, as expressions over a request name it,
+// and requestedTool the tool.
+var (
+	requested     = regexp.MustCompile(`\b(?:request|input)\.arguments((?:\.([A-Za-z_][A-Za-z0-9_]*)|\[["']([^"'\]]*)["']\])?)`)
+	requestedTool = regexp.MustCompile(`\b(?:request|input)\.tool\b`)
+)
 
 // parameters are what a constraint was given. A constraint without any has
 // nothing that a value could be held against.
@@ -374,10 +344,26 @@ func (s *setup) policyKey(key string, value json.RawMessage) error {
 		return set(s, value)
 	}
 	ok, err := s.byName(key, value, nil)
+	if near := engine.Nearest(key, s.policyWords()); err == nil && !ok && near != "" {
+		s.refused = fmt.Errorf("the policy says %q: did it mean %q?", key, near)
+		return nil
+	}
 	if err == nil && !ok {
 		err = &unsupported{fmt.Sprintf("nothing is known of policy key %q", key)}
 	}
 	return err
+}
+
+// policyWords are the words that a policy text may begin a line with.
+func (s *setup) policyWords() []string {
+	words := []string{"default"}
+	for k := range s.keys {
+		if listKeys.MatchString(k) {
+			words = append(words, k)
+		}
+	}
+	slices.Sort(words)
+	return words
 }
 
 var listKeys = regexp.MustCompile(`^(allow|deny|known|restricted)_`)
@@ -401,15 +387,4 @@ func (s *setup) restGate() {
 	}
 	s.gates = append(s.gates, celGate{Name: "default", Expression: "false", Message: "nothing allows the call",
 		OnFail: map[string]string{"deny": "block", "review": "review"}[s.rest]})
-}
-
-// freeze is a recurring window of local time in which nothing may be done.
-func (s *setup) freeze(raw json.RawMessage) error {
-	var w struct{ TZ, From, To string }
-	if err := strictly(raw, &w); err != nil {
-		return &unsupported{"freeze: " + err.Error()}
-	}
-	s.scope["windows"] = map[string]any{"freeze": map[string]any{"zone": w.TZ, "from": w.From, "to": w.To}}
-	s.gates = append(s.gates, celGate{Name: "freeze", Expression: "facts.time.windows.freeze == false", Message: "the freeze is on", OnFail: "block"})
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conjunct-project/conjunct/action"
 	"github.com/conjunct-project/conjunct/engine"
 )
 
@@ -23,6 +22,7 @@ type history struct {
 	requester string
 	policy    string // version in force
 	callID    string
+	unasked   bool // the call needs a yes and nobody gave one
 	moved     bool // something that the approval was given under is another by now
 
 	onlyKnown  bool
@@ -44,6 +44,26 @@ type call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Reason    string          `json:"reason"`
+}
+
+// UnmarshalJSON reads a call. A key that is not known may say that it was another
+// call or came to something else.
+func (c *call) UnmarshalJSON(text []byte) error {
+	type plain call
+	if err := strictly(text, (*plain)(c)); err != nil {
+		return &unsupported{"an earlier call: " + err.Error()}
+	}
+	return nil
+}
+
+// calls are earlier calls; one alone may stand without its brackets.
+type calls []call
+
+func (l *calls) UnmarshalJSON(raw []byte) error {
+	if jsonType(raw) == "object" {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
+	return json.Unmarshal(raw, (*[]call)(l))
 }
 
 // approval is a yes that somebody gave, and to what.
@@ -80,6 +100,11 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
+	if all["arguments"] != nil || all["tool"] != nil {
+		if err := a.otherNames(all); err != nil {
+			return err
+		}
+	}
 	into := map[string]any{"tool": &a.Tool, "arguments": &a.Arguments, "policy_version": &a.PolicyVersion, "approver": &a.Approver, "expires": &a.Expires, "uses_left": &a.UsesLeft, "revoked": &a.Revoked}
 	_, named := all["approver"]
 	_, dated := all["expires"]
@@ -90,14 +115,22 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	}
 	for name, to := range into {
 		if v, ok := all[name]; ok {
+			said := a.Said
 			if err := json.Unmarshal(v, to); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
+			}
+			if said != "" && slices.Contains(yes, strings.ToLower(a.Said)) {
+				// Of two words the one that is no yes counts.
+				a.Said = said
 			}
 			delete(all, name)
 		}
 	}
 	_, err := time.Parse(time.RFC3339, a.Expires)
 	a.unnamed, a.undated = named && a.Approver == "", dated && err != nil
+	if a.Tool == "" && len(a.Arguments) == 0 && len(all) == 0 {
+		a.Said = "nothing"
+	}
 	if len(a.Arguments) > 0 {
 		a.pins = all
 		return nil
@@ -110,111 +143,46 @@ func (a *approval) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// report is what a checker outside the bundle said: evidence, and no more.
-type report struct {
-	name   string
-	status engine.Verdict
-}
+// approvalNames are further names for what an approval says.
+var approvalNames = map[string]string{"approved_by": "approver", "by": "approver", "granted_by": "approver", "expires_at": "expires", "expiry": "expires", "valid_until": "expires",
+	"max_uses": "uses_left", "uses": "uses_left", "remaining_uses": "uses_left", "args": "arguments"}
 
-// checker is the name under which the answer of an outside checker is evidence.
-const checker = "checker"
-
-// outside is what became of asking an outside checker: a program or a service.
-type outside struct {
-	Decision  string
-	Error     string
-	Exit      int
-	ExitCode  int `json:"exit_code"`
-	Stdout    string
-	Stderr    string
-	Timeout   bool
-	Signal    string
-	Panic     string
-	Status    int // of a service, as HTTP has it
-	Body      string
-	Took      float64 `json:"duration_ms"`
-	MayTake   float64 `json:"timeout_ms"`
-	Truncated bool
-}
-
-// clean reports that the checker ended, in time and as one that has decided does.
-func (o outside) clean() bool {
-	ended := o.Error == "" && o.Exit == 0 && o.ExitCode == 0 && o.Signal == "" && o.Panic == "" && !o.Truncated
-	inTime := !o.Timeout && (o.MayTake == 0 || o.Took <= o.MayTake)
-	return ended && inTime && (o.Status == 0 || o.Status == 200)
-}
-
-// evaluator takes the answer of an outside checker. Only a clean exit with a
-// decision that is known is a pass; an explicit deny is a fail, whatever else
-// went wrong.
-func (s *setup) evaluator(raw json.RawMessage) error { return s.ask(checker, raw) }
-
-// evaluators takes the answers of several checkers: each of them has to pass.
-func (s *setup) evaluators(raw json.RawMessage) error {
-	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return err
+// otherNames reads what an approval says under other names. Under which id the call
+// was proposed binds nothing.
+func (a *approval) otherNames(all map[string]json.RawMessage) error {
+	for said, name := range approvalNames {
+		v, given := all[said]
+		if _, twice := all[name]; given && !twice {
+			all[name] = v
+			delete(all, said)
+		}
 	}
-	if len(all) == 0 {
-		// Nobody was asked, so nothing is known.
-		return s.ask(checker, json.RawMessage("{}"))
-	}
-	for i, one := range all {
-		if err := s.ask(fmt.Sprintf("%s_%d", checker, i+1), one); err != nil {
-			return err
+	delete(all, "call_id")
+	for word, no := range map[string]bool{"approved": false, "used": true, "consumed": true} {
+		raw, given := all[word]
+		if !given {
+			continue
+		}
+		var is bool
+		if err := json.Unmarshal(raw, &is); err != nil || string(raw) == "null" {
+			return &unsupported{fmt.Sprintf("an approval with %s %s", word, raw)}
+		}
+		delete(all, word)
+		switch none := 0; {
+		case is != no:
+		case word == "approved":
+			a.Said = "denied"
+		default:
+			a.UsesLeft = &none
 		}
 	}
 	return nil
 }
 
-// ask notes what a checker answered as evidence by a name.
-func (s *setup) ask(name string, raw json.RawMessage) error {
-	var e outside
-	if err := strictly(raw, &e); err != nil {
-		return &unsupported{"evaluator: " + err.Error()}
-	}
-	if e.Decision == "" {
-		e.Decision = decisionIn(e.Stdout + e.Body)
-	}
-	status := engine.Unknown
-	switch {
-	case statusOf(e.Decision) == engine.Fail:
-		status = engine.Fail
-	case e.clean() && e.Decision == "ask":
-		status = engine.Pass
-		s.gates = append(s.gates, celGate{Name: strings.ReplaceAll(name, "_", "-") + "-asks", Expression: "false", Message: "the checker wants a person to look", OnFail: "review"})
-	case e.clean():
-		status = statusOf(e.Decision)
-	}
-	s.history.required = append(s.history.required, name)
-	s.history.reports = append(s.history.reports, report{name, status})
-	return nil
-}
-
-// decisionIn is the decision that a checker wrote: one JSON object, read like any
-// input, with no key twice. Anything else says nothing.
-func decisionIn(stdout string) string {
-	value, _, err := action.ParseEntry([]byte(strings.TrimSpace(stdout)))
-	if err != nil {
-		return ""
-	}
-	said, _ := value.(map[string]any)
-	decision, _ := said["decision"].(string)
-	return decision
-}
-
-// statusOf is what a word says of something that is required. A word that is not
-// known says nothing; a refusal counts in any case of letters.
-func statusOf(word string) engine.Verdict {
-	switch word {
-	case "allow", "pass", "ok", "available", "ready":
-		return engine.Pass
-	}
-	switch strings.ToLower(word) {
-	case "deny", "fail", "block":
-		return engine.Fail
-	}
-	return engine.Unknown
+// report is what a checker outside the bundle said: evidence, and no more.
+type report struct {
+	name   string
+	status engine.Verdict
 }
 
 // instant is when the case happens: as it says, or a fixed moment.
@@ -240,7 +208,7 @@ func (s *setup) versions(ctx map[string]json.RawMessage) error {
 	if err := json.Unmarshal(raw, &pinned); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(ctx[pinned], &effect); err != nil {
+	if text := ctx[pinned]; json.Unmarshal(text, &effect) != nil || string(text) == "null" {
 		clear(ctx)
 		s.refused = fmt.Errorf("the pinned policy %q is not there", pinned)
 		return nil
@@ -255,10 +223,12 @@ func (s *setup) versions(ctx map[string]json.RawMessage) error {
 	delete(ctx, "pinned_policy")
 	delete(ctx, "loaded_policy")
 	delete(ctx, pinned)
-	expression := map[string]string{"allow": "true", "deny": "false"}[effect]
-	if expression == "" {
+	said, known := map[string]celGate{"allow": {Expression: "true", OnFail: "block"}, "deny": {Expression: "false", OnFail: "block"},
+		"block": {Expression: "false", OnFail: "block"}, "review": {Expression: "false", OnFail: "review"}, "ask": {Expression: "false", OnFail: "review"}}[effect]
+	if !known {
 		return &unsupported{fmt.Sprintf("a policy that says %q", effect)}
 	}
-	s.gates = append(s.gates, celGate{Name: "pinned-policy", Expression: expression, Message: "the policy that the session runs under denies the call", OnFail: "block"})
+	said.Name, said.Message = "pinned-policy", "the policy that the session runs under does not allow the call"
+	s.gates = append(s.gates, said)
 	return nil
 }

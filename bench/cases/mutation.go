@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/conjunct-project/conjunct/action"
 )
 
 // mutation is one way of damaging a journal.
@@ -19,6 +22,14 @@ type lineEdit func(lines [][]byte, m []string) ([][]byte, error)
 // edits are the sentences in which a case tells the damage, and what each does.
 // The first that matches is taken; N is the number of a record.
 var edits = compiled([]phrase{
+	{`all records (?:are |were )?REMOVED (?:but|except)(?: for)? (first|last|record N)`, keepOne},
+	{`last (?:line|record) (?:is |was )?(?:cut|torn) (?:in half|off|short)`, tear},
+	{`records (?:are |were )?(?:put |written )?(?:in )?revers(?:e|ed)(?: order)?|order of records (?:is |was )?reversed`, reverse},
+	{`chain (?:is |was )?(?:recomputed|rebuilt|re-?made|restarted|forked) (?:from|at|after|since) record N`, editRecord},
+	{`record (?:is |was )?(?:inserted|added|spliced in) between (?:records? )?N and (?:record )?N`, insertAfter},
+	{`(?:forged|fake|false|invented|unchained) record (?:is |was )?(?:appended|added)(?: (?:to|at) (?:end|log|file))?$`, appendForged},
+	{`records? (?:with|have|has|both with) same (?:sequence|seq)(?: numbers?)?|both (?:with|have|at) (?:sequence|seq)(?: number)?`, sameNumber},
+	{`(?:sequence|seq)(?: number)?s? (?:skips?|jumps?)|gap in (?:sequence|seq)(?: number)?s?`, gapInNumbers},
 	{`(first|last) (?:(\w+) )?records (?:is |are |was |were )?REMOVED`, dropEnd},
 	{`checkpoint (?:is )?(?:ahead of|newer than|beyond|after) (?:log|journal|file)`, dropLast},
 	{`records N (?:and|to|through|-) N (?:are |were )?REMOVED`, dropRange},
@@ -51,7 +62,7 @@ var edits = compiled([]phrase{
 	{`(?:newline|line break)s? (?:is |are |was |were )?REMOVED|records (?:are |were )?joined (?:on|in|into|to) one line`, joinLines},
 	{`last line has no newline`, tear},
 	{`(?:bit|byte)s? (?:(?:of|in) record N )?(?:is |was )?(?:flipped|changed|inverted)(?: in record N)?`, flip},
-	{`(?:all|every) records? (?:is |are |was |were )?(?:rewritten|replaced|re-?hashed)|(?:log|file|chain) (?:is |was )?(?:rewritten|re-?hashed|replaced by (?:an?|another) (?:new|forged|fresh|valid|different)? ?)|(?:new|fresh|another) (?:one|log|file|chain) (?:is |was )?(?:started|begun|put in its place)`, rewriteAll},
+	{`(?:all|every) records? (?:is |are |was |were )?(?:rewritten|replaced|re-?hashed)|(?:log|file|chain) (?:is |was )?(?:rewritten|re-?hashed|replaced by (?:an?|another) (?:new|forged|fresh|valid|different)? ?)|(?:new|fresh|another) (?:one|log|file|chain) (?:is |was )?(?:started|begun|put in its place)|^(?:whole )?(?:log|file|chain) (?:of|from) another (?:tenant|log|machine|system|agent|trace)\b`, rewriteAll},
 	{`(?:prev|previous|link)(?: hash)?(?:es)? of record N (?:is |was )?(?:CHANGED|set)`, editLink},
 	{`hash(?:es)? of record N (?:is |was )?CHANGED`, editHash},
 	{`(?:sequence|seq)(?: number)?s? of record N (?:is |was )?(?:CHANGED|set)`, editNumber},
@@ -89,12 +100,16 @@ func compiled(phrases []phrase) (out []sentence) {
 
 var (
 	removed     = regexp.MustCompile(`^(?:whole )?(?:(?:log|journal|file) ){1,2}(?:is |was )?(?:removed|deleted|missing|renamed|moved away)$`)
-	emptied     = regexp.MustCompile(`^(?:log|file) (?:is |was )?(?:emptied|truncated to (?:nothing|zero|0)(?: bytes?| length)?)$`)
-	untouched   = regexp.MustCompile(`^(?:nothing|none|no (?:change|mutation|damage)|unchanged|untouched|intact)$|^(?:log |file )?(?:is |was )?(?:closed and )?(?:re-?opened|opened again)(?: and closed)?(?: without writing)?$`)
+	emptied     = regexp.MustCompile(`^(?:log|file) (?:is |was )?(?:emptied|replaced (?:by|with) an empty (?:file|log|one)|truncated to (?:nothing|zero|0)(?: bytes?| length)?)$`)
+	untouched   = regexp.MustCompile(`^(?:nothing|none|no (?:change|mutation|damage)|unchanged|untouched|intact)$|^(?:log |file )?(?:is |was )?(?:closed and )?(?:re-?opened|opened again)(?: and closed)?(?: without writing)?$|^(?:log |file )?(?:is |was )?(?:verified|read) (?:twice|again)(?: after a restart)?$|^(?:log |file )?(?:is |was )?read by another (?:process|reader|user)$`)
+	elsewhen    = regexp.MustCompile(`^(?:(?:log|file)(?:'s)? )?(?:mtime|modification time|access time) (?:is |was )?(?:changed|touched)$`)
+	added       = regexp.MustCompile(`^(?:one|another) (?:more |new |further )?record (?:is |was )?appended$`)
+	afterwards  = regexp.MustCompile(`(?:^|,? )(?:and )?then (?:one append|sealed again|appended)$`)
+	stranger    = regexp.MustCompile(`^checkpoint (?:is |was )?(?:from|of) another (?:log|journal|chain|tenant|machine)$`)
 	elsewhere   = regexp.MustCompile(`^(?:whole )?(?:log|file|journal|folder|directory) (?:is |was )?(?:copied|moved) (?:in)?to another (?:folder|directory|place|machine|disk)(?: and verified there)?$`)
 	disordered  = regexp.MustCompile(`^rotated into two files, (order swapped|swapped|in wrong order|overlap of one record|one record (?:twice|in both)|gap of one record|one record (?:missing|lost) between(?: them)?)$`)
-	rotated     = regexp.MustCompile(`^rotated into (two|three) files, (?:(both|all) present|(first|second|older|newer|middle|oldest|newest|last)(?: one| file)? (?:missing|removed|deleted))$`)
-	segment     = regexp.MustCompile(`^(first|middle|last|oldest|newest) segment (?:of (?:an? )?(?:rotated )?log )?(?:is |was )?(?:missing|removed|deleted)$`)
+	rotated     = regexp.MustCompile(`^rotated into (two|three|four|five) files, (?:(both|all) present|(first|second|older|newer|middle|oldest|newest|last)(?: one| file)? (?:missing|removed|deleted))$`)
+	segment     = regexp.MustCompile(`^(?:rotated(?: log)?, )?(first|middle|last|oldest|newest) segment (?:of (?:an? )?(?:rotated )?log )?(?:is |was )?(?:missing|removed|deleted)$`)
 	forked      = regexp.MustCompile(`copied, then (?:one|an) append to each`)
 	contended   = regexp.MustCompile(`two (?:writers|processes) (?:append|write|open)`)
 	appended    = regexp.MustCompile(`then (?:one append|sealed again|appended)`)
@@ -102,6 +117,8 @@ var (
 	startHash   = regexp.MustCompile(`start hash replaced`)
 	wholeChain  = regexp.MustCompile(`(?:all|every|whole|later|following) (?:later |following )?(?:hash|hashes|chain) (?:are |is )?(?:recomputed|rebuilt|re-?made)|chain (?:is )?(?:recomputed|rebuilt|re-?made)`)
 	ordinal     = regexp.MustCompile(`\b(first|second|third|fourth|fifth|sixth|last|middle) record\b`)
+	entry       = regexp.MustCompile(`\b(?:entry|event|row|block)(s?)\b`)
+	undone      = regexp.MustCompile(`(?:and|then) (?:restored|reverted|undone|put back|changed back)\b|\b(?:in|to) an? copy\b|^an? copy of (?:log|file|journal)\b`)
 	inTheMiddle = regexp.MustCompile(`\brecord in middle\b`)
 )
 
@@ -110,6 +127,8 @@ var (
 func plainly(text string) string {
 	text = " " + strings.ToLower(strings.TrimSpace(text))
 	text = strings.TrimSpace(strings.ReplaceAll(text, " the ", " "))
+	text = entry.ReplaceAllString(strings.ReplaceAll(text, "entries", "records"), "record$1")
+	text = strings.ReplaceAll(text, "genesis record", "first record")
 	text = inTheMiddle.ReplaceAllString(text, "record middle")
 	return ordinal.ReplaceAllStringFunc(text, func(m string) string {
 		word, _, _ := strings.Cut(m, " ")
@@ -124,9 +143,18 @@ func plainly(text string) string {
 // all, so it is not supported rather than passed over.
 func mutationOf(told string) (m mutation, appends bool, err error) {
 	sentence := plainly(told)
-	appends = appended.MatchString(sentence)
+	appends = appended.MatchString(sentence) || added.MatchString(sentence)
+	if sentence = afterwards.ReplaceAllString(sentence, ""); added.MatchString(sentence) {
+		sentence = ""
+	}
 	if sentence == "" || untouched.MatchString(sentence) {
 		return func(*audited) error { return nil }, appends, nil
+	}
+	if elsewhen.MatchString(sentence) {
+		return func(j *audited) error { return os.Chtimes(j.file(), time.Unix(0, 0), time.Unix(0, 0)) }, appends, nil
+	}
+	if stranger.MatchString(sentence) {
+		return func(j *audited) error { j.head = action.Hash([]byte("another")); return nil }, appends, nil
 	}
 	if removed.MatchString(sentence) {
 		return func(j *audited) error { return os.Remove(j.file()) }, appends, nil
@@ -144,6 +172,8 @@ func mutationOf(told string) (m mutation, appends bool, err error) {
 		return func(j *audited) error { return j.disorder(g[1]) }, appends, nil
 	}
 	switch {
+	case undone.MatchString(sentence):
+		return nil, false, &unsupported{fmt.Sprintf("a mutation of which not everything stays: %q", told)}
 	case elsewhere.MatchString(sentence):
 		return (*audited).move, appends, nil
 	case forked.MatchString(sentence):

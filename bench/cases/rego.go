@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
 var (
 	packageLine  = regexp.MustCompile(`(?m)^package\s+([A-Za-z_][A-Za-z0-9_.]*)\s*$`)
-	regoArgument = regexp.MustCompile(`\binput\.arguments\.([A-Za-z_][A-Za-z0-9_]*)`)
+	regoArgument = regexp.MustCompile(`\binput\.arguments\.([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)`)
 	regoInput    = regexp.MustCompile(`\binput\.(tool|arguments)\b`)
 )
 
@@ -26,58 +25,88 @@ func (s *setup) ownRules() error {
 	if s.modules == nil {
 		return nil
 	}
-	files := map[string]string{}
 	text := strings.Join(s.modules, "\n")
 	var packages []string
-	for i, m := range s.modules {
+	for _, m := range s.modules {
 		p := packageLine.FindStringSubmatch(m)
 		if p == nil {
 			return errors.New("the Rego has no package")
 		}
 		packages = append(packages, p[1])
+	}
+	asked, rule, err := s.askedRule(text, packages)
+	if err != nil {
+		return err
+	}
+	files, err := placed(s.modules, packages, asked)
+	if err != nil {
+		return err
+	}
+	reads := [][]string{}
+	for _, m := range regoArgument.FindAllStringSubmatch(text, -1) {
+		path := strings.Split(m[1], ".")
+		reads = append(reads, path)
+		s.history.reads = append(s.history.reads, path[0])
+	}
+	paths, err := json.Marshal(reads)
+	if err != nil {
+		return err
+	}
+	files["conjunct/gates/case.rego"] = strings.ReplaceAll(regoVerdicts[rule], "PATHS", string(paths))
+	s.rules = files
+	s.unknownRules = map[string]string{"verdict": "block", "allow": "block", "deny": "review", "violation": "review"}[rule]
+	return nil
+}
+
+// placed puts the case's modules where the bundle has its gates. A package beside the
+// one that is asked is a library: what it defines is there under its own name. One
+// that gives an answer too is none.
+func placed(modules, packages []string, asked string) (map[string]string, error) {
+	files := map[string]string{}
+	for i, m := range modules {
+		if packages[i] != asked && answers.MatchString(m) {
+			return nil, &unsupported{fmt.Sprintf("package %s, which answers and is not asked", packages[i])}
+		}
+		for _, p := range packages {
+			if p != asked {
+				m = regexp.MustCompile(`(?m)^import data\.`+regexp.QuoteMeta(p)+`[ \t]*$`).ReplaceAllString(m, "import data."+own+" as "+lastOf(p))
+			}
+			m = regexp.MustCompile(`\bdata\.`+regexp.QuoteMeta(p)+`\b`).ReplaceAllString(m, "data."+own)
+		}
 		m = packageLine.ReplaceAllString(m, "package "+own)
 		m = strings.ReplaceAll(m, "import rego.v1\n", "")
 		files[fmt.Sprintf("conjunct/gates/case_%d.rego", i)] = regoInput.ReplaceAllString(m, "input.action.$1")
 	}
-	rule, err := s.askedRule(text, packages)
-	if err != nil {
-		return err
-	}
-	reads := []string{}
-	for _, m := range regoArgument.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(reads, m[1]) {
-			reads = append(reads, m[1])
-		}
-	}
-	names, err := json.Marshal(reads)
-	if err != nil {
-		return err
-	}
-	files["conjunct/gates/case.rego"] = strings.ReplaceAll(regoVerdicts[rule], "%s", string(names))
-	s.history.reads = append(s.history.reads, reads...)
-	s.rules, s.unknownRules = files, map[string]string{"verdict": "block", "allow": "block", "deny": "review", "violation": "review"}[rule]
-	return nil
+	return files, nil
 }
 
-// askedRule is the rule that answers: what the query names, or without a query
-// the rule of the first file's package.
-func (s *setup) askedRule(text string, packages []string) (string, error) {
-	asked := s.query
-	if asked == "" && len(packages) > 0 {
-		asked = "data." + packages[0]
+// answers is a rule that gives the answer of a policy.
+var answers = regexp.MustCompile(`(?m)^\s*(?:default\s+)?(?:verdict|deny|violation|allow)\b`)
+
+func lastOf(name string) string { return name[strings.LastIndex(name, ".")+1:] }
+
+// askedRule is the package and the rule that answer: what the query names, or
+// without a query a rule of the first file's package.
+func (s *setup) askedRule(text string, packages []string) (asked, rule string, err error) {
+	query := s.query
+	if query == "" && len(packages) > 0 {
+		query = "data." + packages[0]
 	}
 	for _, p := range packages {
-		if asked != "data."+p && !strings.HasPrefix(asked, "data."+p+".") {
-			return "", fmt.Errorf("the query %s names no rule of package %s", asked, p)
+		if query == "data."+p || strings.HasPrefix(query, "data."+p+".") && len(p) > len(asked) {
+			asked = p
 		}
+	}
+	if asked == "" {
+		return "", "", fmt.Errorf("the query %s names no rule of the packages %s", query, strings.Join(packages, ", "))
 	}
 	for _, name := range []string{"verdict", "deny", "violation", "allow"} {
-		named := strings.HasSuffix(asked, "."+name) || s.query == ""
-		if named && regexp.MustCompile(`(?m)^\s*`+name+`\b`).MatchString(text) {
-			return name, nil
+		named := query == "data."+asked+"."+name || s.query == "" || query == "data."+asked
+		if named && regexp.MustCompile(`(?m)^\s*(?:default\s+)?`+name+`\b`).MatchString(text) {
+			return asked, name, nil
 		}
 	}
-	return "", fmt.Errorf("the policy has no rule that answers")
+	return "", "", errors.New("the policy has no rule that answers")
 }
 
 // regoVerdicts reads the answer of the case's rules. An empty set of objections
@@ -108,7 +137,8 @@ case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
 `,
 }
 
-// objections reads a set of reasons against the call.
+// objections reads a set of reasons against the call. That there is none proves
+// nothing where something that the rules read is not there.
 func objections(rule string) string {
 	return strings.ReplaceAll(`package conjunct.gates
 
@@ -120,8 +150,8 @@ case_rules := {"verdict": "fail", "reasons": ["denied"]} if {
 
 case_rules := {"verdict": "pass", "reasons": []} if {
 	count(RULE) == 0
-	every name in %s {
-		name in object.keys(input.action.arguments)
+	every path in PATHS {
+		object.get(input.action.arguments, path, {"absent": path}) != {"absent": path}
 	}
 }
 `, "RULE", rule)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/conjunct-project/conjunct/action"
@@ -99,19 +100,34 @@ func decide(ctx context.Context, l *loader, c Case, dir string) (answered, error
 // decideRaw reads the input as it came. What a case leaves out of an action, its
 // ids, is put in front, so that nothing but the case's own fault is at fault.
 func decideRaw(ctx context.Context, l *loader, c Case, dir string) (answered, error) {
-	raw := *c.Request.Raw
-	if rest, ok := strings.CutPrefix(raw, "{"); ok && !strings.Contains(raw, `"trace_id"`) {
-		raw = `{"trace_id":"case","call_id":"call",` + rest
-	}
-	if _, err := action.Decode([]byte(raw)); err != nil {
+	if _, err := action.Decode([]byte(withIDs(*c.Request.Raw))); err != nil {
 		return answered{Error, err.Error()}, nil
 	}
 	var r request
 	if err := json.Unmarshal([]byte(*c.Request.Raw), &r); err != nil {
 		return answered{Error, err.Error()}, nil
 	}
-	c.Request = request{Tool: r.Tool, Arguments: r.Arguments}
+	if c.Request.Tool != "" || len(c.Request.Arguments) > 0 {
+		return answered{}, &unsupported{"raw input beside a tool or arguments"}
+	}
+	c.Request = request{Tool: r.Tool, Arguments: r.Arguments, Context: c.Request.Context}
 	return decide(ctx, l, c, dir)
+}
+
+// withIDs puts the ids that an action has and raw input leaves out in front of it.
+// An id that stands anywhere in the text, in whatever depth, is left to the input.
+func withIDs(raw string) string {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(raw, " \t\r\n"), "{")
+	if !ok {
+		return raw
+	}
+	ids := ""
+	for _, id := range []string{"trace_id", "call_id"} {
+		if !strings.Contains(raw, strconv.Quote(id)) {
+			ids += fmt.Sprintf("%q:\"case\",", id)
+		}
+	}
+	return "{" + ids + rest
 }
 
 // answerOf puts a decision into the corpus's words.

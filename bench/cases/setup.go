@@ -95,6 +95,7 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"spent":            func(s *setup, raw json.RawMessage) error { s.spent = raw; return nil },
 	"arg_origin":       (*setup).origin,
 	"rule":             (*setup).rule,
+	"rules":            (*setup).rule,
 	"default":          (*setup).otherwise,
 	"cel":              text((*setup).cel),
 	"rego":             text(func(s *setup, v string) { s.modules = append(s.modules, v) }),
@@ -103,13 +104,14 @@ var keys = map[string]func(*setup, json.RawMessage) error{
 	"parameters":       (*setup).parameters,
 	"policy_yaml":      (*setup).policy,
 	"freeze":           (*setup).freeze,
+	"window":           (*setup).openOnly,
 	"now":              text(func(s *setup, v string) { s.now = v }),
 	"evaluator":        (*setup).evaluator,
 	"evaluators":       (*setup).evaluators,
 	"require":          texts(func(s *setup, v []string) { s.history.required = append(s.history.required, v...) }),
-	"approval":         decoded(func(s *setup, v approval) { s.history.approval = &v }),
-	"rejected":         decoded(func(s *setup, v []call) { s.history.rejected = v }),
-	"trace":            decoded(func(s *setup, v []call) { s.history.trace = v }),
+	"approval":         decoded(func(s *setup, v *approval) { s.history.approval, s.history.unasked = v, v == nil }),
+	"rejected":         decoded(func(s *setup, v calls) { s.history.rejected = v }),
+	"trace":            decoded(func(s *setup, v calls) { s.history.trace = append(slices.Clone(v), s.history.trace...) }),
 	"checked":          decoded(func(s *setup, v call) { s.history.trace = append(s.history.trace, v) }),
 	"requester":        text(func(s *setup, v string) { s.history.requester = v }),
 	"policy_version":   text(func(s *setup, v string) { s.history.policy = v }),
@@ -185,13 +187,9 @@ func (s *setup) byName(key string, raw json.RawMessage, all map[string]json.RawM
 			return true, nil
 		}
 	}
-	var required []string
+	var required several
 	if r, ok := all["require"]; ok && json.Unmarshal(r, &required) == nil && slices.Contains(required, key) {
-		var status string
-		if err := json.Unmarshal(raw, &status); err != nil {
-			return false, err
-		}
-		s.history.reports = append(s.history.reports, report{key, statusOf(status)})
+		s.history.reports = append(s.history.reports, report{key, standing(raw)})
 		return true, nil
 	}
 	return false, nil

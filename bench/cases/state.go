@@ -125,7 +125,7 @@ func (s *setup) prepare(asked call) error {
 	if err := s.declare(calls); err != nil {
 		return err
 	}
-	if s.history.approval != nil || len(s.history.rejected) > 0 {
+	if s.history.approval != nil || s.history.unasked || len(s.history.rejected) > 0 {
 		for _, c := range calls[len(s.history.trace):] {
 			s.tools[c.Tool]["reversibility"], s.tools[c.Tool]["blast_radius"] = "costly", "system"
 		}
@@ -263,7 +263,9 @@ func (s *setup) outOfScope(r call) {
 func (s *setup) addTo(section, value string) {
 	lists, _ := s.scope[section].(map[string]any)
 	have, _ := lists["deny"].([]string)
-	s.list(section, "deny", append(slices.Clone(have), value))
+	if !slices.Contains(have, value) {
+		s.list(section, "deny", append(slices.Clone(have), value))
+	}
 }
 
 func (s *setup) bundle(asked call) (*bundle.Bundle, error) {
@@ -405,7 +407,7 @@ func (s *setup) decideOn(ctx context.Context, dir string, b *bundle.Bundle, aske
 // before plays approvals, rejections and reports.
 func (st *stage) before(asked call) error {
 	for _, r := range st.s.history.rejected {
-		if err := st.review(r, engine.ReviewEvent{Outcome: engine.Reject, Code: "policy_violation"}, reviewer); err != nil {
+		if err := st.reject(r); err != nil {
 			return err
 		}
 	}
@@ -556,12 +558,27 @@ func (st *stage) activate() error {
 	return st.p.Activate(st.ctx, b, engine.Identity{Name: "operator", Role: "operator"})
 }
 
+// reject has a call proposed and rejected by a person, if it came to one: what the
+// bundle blocks is refused already.
+func (st *stage) reject(c call) error {
+	d, err := st.propose(c)
+	if err != nil || d.Outcome == engine.Block {
+		return err
+	}
+	return st.answer(d, engine.ReviewEvent{Outcome: engine.Reject, Code: "policy_violation"}, reviewer)
+}
+
 // review has a call proposed and answered by a person.
 func (st *stage) review(c call, e engine.ReviewEvent, who string) error {
 	d, err := st.propose(c)
 	if err != nil {
 		return err
 	}
+	return st.answer(d, e, who)
+}
+
+// answer is a person's answer to a call that waits for it.
+func (st *stage) answer(d engine.Decision, e engine.ReviewEvent, who string) error {
 	if d.Request == 0 {
 		return &unsupported{"no review was asked for: " + d.Reason}
 	}
