@@ -168,6 +168,20 @@ func (s *holder) meet(patterns []listedPattern, words []shellWord) {
 	}
 }
 
+// carried is the words that a program nobody knows may take for a command: from
+// the first that names a program which is known, where more follow.
+func carried(words []shellWord) []shellWord {
+	if len(words) < 3 || words[0].open || programs()[path.Base(words[0].text)] != nil || special(path.Base(words[0].text)) != nil {
+		return nil
+	}
+	for i, w := range words[1 : len(words)-1] {
+		if !w.open && (programs()[w.text] != nil || special(w.text) != nil) {
+			return words[i+1:]
+		}
+	}
+	return nil
+}
+
 // exact reports that a command is what a pattern allows, word by word.
 func (p *commandPattern) exact(words []shellWord) bool {
 	if len(words) < len(p.words) || !p.open && len(words) > len(p.words) {
@@ -235,6 +249,9 @@ func (c *foldedWords) fold(words []shellWord) {
 			c.flags = flags(c.flags, c.name, w.text)
 			maybe = !strings.Contains(w.text, "=")
 		default:
+			if c.name == "git" && strings.HasPrefix(w.text, "+") {
+				c.flags = append(c.flags, "-f") // of a push, what is named so is forced
+			}
 			c.operands = append(c.operands, operand{text: fold(w.text), maybe: maybe})
 			maybe = false
 		}
@@ -280,6 +297,9 @@ func flags(list []string, program, w string) []string {
 	if singleDash(program) {
 		return append(list, name)
 	}
+	if program == "git" && name == "-D" {
+		return append(list, "-d", "-f")
+	}
 	for _, r := range name[1:] {
 		f := "-" + string(r)
 		if f == "-R" && letter(program, "--recursive") != "" {
@@ -292,19 +312,16 @@ func flags(list []string, program, w string) []string {
 
 // letter is the letter of a long option that most programs share.
 func letter(program, name string) string {
-	switch name {
-	case "--force":
-		return "-f"
-	case "--recursive":
-		return "-r"
-	case "--all":
-		return "-a"
-	case "--quiet", "--silent":
-		return "-q"
-	case "--delete":
-		if program == "git" {
-			return "-d"
+	if len(name) <= len("--f") {
+		return ""
+	}
+	for _, l := range []struct{ long, letter string }{{"--force", "-f"}, {"--recursive", "-r"}, {"--all", "-a"}, {"--quiet", "-q"}, {"--silent", "-q"}} {
+		if strings.HasPrefix(l.long, name) {
+			return l.letter
 		}
+	}
+	if program == "git" && name == "--delete" {
+		return "-d"
 	}
 	return ""
 }

@@ -58,7 +58,7 @@
 // A relative glob is below each root, or below the working directory where there
 // are no roots; restricting, below both. `src/**` is the top folder only, a
 // plain folder or a trailing separator is the folder and all that is in it, `~/`
-// is the home. A link below a root does not widen an allowing list.
+// and `$HOME/` are the home; no other variable has a place in a glob. A link below a root does not widen an allowing list.
 //
 // # Shell
 //
@@ -80,7 +80,9 @@
 //	lists         for allowing: lists with a pattern that it matches word by word
 //	lists_folded  for restricting: those that it may match however its program is
 //	              qualified, its options are split, ordered or abbreviated, and
-//	              its open words turn out
+//	              its open words turn out; of a program that nobody knows, those
+//	              of the command that its words may be, and of a script that is
+//	              run by its own name, those of what it runs
 //	passes        whether it is a wrapper that does nothing besides running the
 //	              command after it, which is an element of its own
 //	problems      alias, changes_directory, code_undetermined, deceptive_quote,

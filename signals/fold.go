@@ -55,6 +55,58 @@ func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
+// hides reports text with a character that nobody sees where none belongs: a script
+// may need a joiner between its letters, a picture is joined of others, and a sign
+// after one says how it is drawn.
+func hides(s string) bool {
+	if ascii(s) || !strings.ContainsFunc(s, invisible) {
+		return false
+	}
+	text := []rune(s)
+	for i, r := range text {
+		if invisible(r) && !belongs(text, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// belongs reports an invisible character that is part of how the ones beside it are
+// written.
+func belongs(text []rune, i int) bool {
+	before, after := rune(-1), rune(-1)
+	for j := i - 1; j >= 0 && before < 0; j-- {
+		if text[j] != '\ufe0f' || text[i] == '\ufe0f' {
+			before = text[j]
+		}
+	}
+	if i+1 < len(text) {
+		after = text[i+1]
+	}
+	switch text[i] {
+	case '\ufe0e', '\ufe0f':
+		return picture(before) || after == '\u20e3'
+	case '\u200c', '\u200d':
+		return text[i] == '\u200d' && picture(before) && picture(after) || joined(before) && joined(after)
+	}
+	return false
+}
+
+func picture(r rune) bool { return r > unicode.MaxASCII && unicode.IsSymbol(r) }
+
+// joined reports letters of scripts in which a joiner, or the lack of one, makes
+// another word.
+func joined(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
+		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
+}
+
+// wideSpace reports text with a space that is none to a shell: whoever reads it
+// sees more words than there are.
+func wideSpace(s string) bool {
+	return !ascii(s) && strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsSpace(r) })
+}
+
 func control(r rune) bool { return unicode.Is(unicode.Cc, r) || r == '\u2028' || r == '\u2029' }
 
 // unreadable is the code of text that is no name at all; empty when it is one.

@@ -106,8 +106,15 @@ func checkRoots(roots []string) (problems []ScopeProblem) {
 }
 
 func compileGlob(text string) (g glob, message, hint string) {
+	for _, home := range []string{"$HOME", "${HOME}"} {
+		if rest, ok := strings.CutPrefix(text, home); ok && (rest == "" || rest[0] == '/') {
+			text = "~" + rest
+		}
+	}
 	name := text
 	switch {
+	case strings.HasPrefix(text, "$"):
+		return g, "a glob names no variable", "write the folder in full, ~ for the home, or [$] for a name that begins so"
 	case text == "":
 		return g, "the glob is empty", "** is everything below a root"
 	case unreadable(text) != "":

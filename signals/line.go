@@ -60,8 +60,9 @@ type invocation struct {
 	words    []shellWord // the program first
 	via      []string
 	builtin  bool
-	known    bool // its effects are known
-	passes   bool // it does nothing but run the command after it
+	known    bool          // its effects are known
+	within   []*invocation // what a script runs that it is, as far as it was read
+	passes   bool          // it does nothing but run the command after it
 	// contained: it changes nothing besides what it touches and what the commands
 	// do that it runs, which are listed.
 	contained bool
@@ -642,7 +643,7 @@ func (l *line) assign(a *syntax.Assign, in dirs) (value shellWord, problems []st
 	if a.Index != nil {
 		l.number(a.Index, in)
 	}
-	if a.Name != nil && sensitive(a.Name.Value) {
+	if a.Name != nil && set(a.Name.Value, value) {
 		problems = append(problems, "environment")
 	}
 	return value, problems
@@ -666,8 +667,8 @@ func (l *line) declare(c *syntax.DeclClause, in dirs, r redirects) {
 		switch {
 		case a.Naked && a.Value != nil:
 			w = l.word(a.Value, in)
-			name, _, set := strings.Cut(w.text, "=")
-			if w.open || set && sensitive(name) {
+			name, value, given := strings.Cut(w.text, "=")
+			if w.open || given && set(name, shellWord{text: value}) {
 				cmd.problem("environment")
 			}
 			l.rebound = l.rebound || w.open
@@ -695,12 +696,13 @@ func (l *line) add(c *invocation) *invocation {
 	if l.quoted {
 		c.problem("deceptive_quote")
 	}
-	for _, w := range c.words {
+	for i, w := range c.words {
 		l.out.text += len(w.text)
-		if !ascii(w.text) && strings.ContainsFunc(w.text, invisible) {
+		if hides(w.text) || i == 0 && wideSpace(w.text) {
 			c.problem("format_character")
 		}
-		if w.open && w.matches == nil {
+		if w.open && w.matches == nil && !(i > 0 && w.output && c.words[0].text == "echo" && !l.functions["echo"]) {
+			// All that echo makes of what another command prints is to print it.
 			c.problem("undetermined_word")
 		}
 	}

@@ -166,6 +166,10 @@ func (h *hosts) add(at, scheme, declared string) {
 		// Whoever wrote the list named it so.
 		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "internal_address" || p == "literal_address" })
 	}
+	if strings.Contains(host, "xn--") && slices.ContainsFunc(h.lists, func(l hostList) bool { return slices.Contains(l.hosts, host) }) {
+		// It is the listed name, and not one that looks like it.
+		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "international_name" })
+	}
 	entry := map[string]any{"argument": at, "scheme": scheme, "host": host, "problems": textList(problems)}
 	on := []any{}
 	for _, l := range h.lists {

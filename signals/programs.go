@@ -253,6 +253,25 @@ var builtins = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
+// modes are variables that sensitive would report and that only say in which mode a
+// program works, who commits, or what it logs.
+var modes = []string{"NODE_ENV", "NODE_NO_WARNINGS", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONUTF8",
+	"PYTHONIOENCODING", "CARGO_TERM_COLOR", "CARGO_INCREMENTAL", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+	"GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "AWS_REGION", "AWS_DEFAULT_REGION", "DOCKER_BUILDKIT", "PIP_NO_INPUT",
+	"PIP_DISABLE_PIP_VERSION_CHECK"}
+
+// set reports a setting that changes what a later command runs, reads or talks to.
+// A pager or an editor that does nothing is none.
+func set(name string, value shellWord) bool {
+	switch {
+	case !sensitive(name) || slices.Contains(modes, name):
+		return false
+	case strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "EDITOR"):
+		return value.open || !slices.Contains([]string{"", "cat", "true", ":"}, value.text)
+	}
+	return true
+}
+
 // sensitive reports variables that change what a later command runs, reads or
 // talks to.
 func sensitive(name string) bool {

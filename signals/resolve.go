@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Limits of one path. More is unknown.
@@ -203,7 +205,7 @@ func misleading(name string) string {
 		return "address"
 	case strings.Contains(name, `\`) && climbs(strings.ReplaceAll(name, `\`, "/")):
 		return "backslash_traversal"
-	case strings.Contains(name, "%") && climbs(decoded(name)) && !climbs(name):
+	case !climbs(name) && climbs(otherwise(name)):
 		return "encoded_traversal"
 	}
 	return ""
@@ -214,7 +216,7 @@ func misleading(name string) string {
 func ordinaryName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; c {
-		case '\\', ':', '~', '$', '%', '?', ' ':
+		case '\\', ':', '~', '$', '%', '?', ';', ' ':
 			return false
 		default:
 			if c < ' ' || c > '~' {
@@ -226,6 +228,40 @@ func ordinaryName(name string) bool {
 }
 
 func climbs(name string) bool { return slices.Contains(strings.Split(name, "/"), "..") }
+
+// otherwise is a name as a careless program may have it: decoded as often as it
+// takes, in plain letters, with every kind of separator, and with nothing after a
+// semicolon in a component.
+func otherwise(name string) string {
+	if plainText(name) && !strings.ContainsAny(name, `%;`) {
+		return name
+	}
+	s := overlong.Replace(name)
+	for range maxDecoded {
+		next := decoded(s)
+		if next == s {
+			break
+		}
+		s = next
+	}
+	s = separators.Replace(norm.NFKC.String(s))
+	parts := strings.Split(s, "/")
+	for i, c := range parts {
+		parts[i], _, _ = strings.Cut(c, ";")
+	}
+	return strings.Join(parts, "/")
+}
+
+// maxDecoded is how often a name is decoded.
+const maxDecoded = 4
+
+var (
+	// overlong are the dot and the separators in too many bytes, which some decoders
+	// take.
+	overlong = strings.NewReplacer("%c0%ae", ".", "%C0%AE", ".", "%c0%af", "/", "%C0%AF", "/", "%c1%9c", "/", "%C1%9C", "/")
+	// separators are what looks like one.
+	separators = strings.NewReplacer(`\`, "/", "\u2044", "/", "\u2215", "/", "\u29f8", "/", "\u2216", "/", "\u29f5", "/", "\x00", "/")
+)
 
 // decoded is a name as a program has it that takes it for part of an address.
 func decoded(name string) string {
@@ -429,7 +465,7 @@ func doubts(name string) (out []string) {
 	if strings.Contains(name, `\`) {
 		out = append(out, "backslash")
 	}
-	if !ascii(name) && strings.ContainsFunc(name, invisible) {
+	if hides(name) {
 		out = append(out, "format_character")
 	}
 	if decoded(name) != name {

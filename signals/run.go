@@ -76,6 +76,7 @@ func (l *line) run(words []shellWord, in dirs, r redirects, settings []string) (
 	}
 	p := programs()[name]
 	if p == nil {
+		l.scripted(c, first, in)
 		l.guess(c, words[1:], in, read)
 		return in, in
 	}
@@ -137,16 +138,44 @@ func (l *line) named(c *invocation, first shellWord, in dirs) string {
 
 // passes reports a wrapper that the scope names.
 func (l *line) passes(words []shellWord) bool {
-	return len(words) > 1 && !words[0].open && slices.Contains(l.detector.scope.Wrappers, words[0].text)
+	n := l.wrapper(words)
+	if n != 1 {
+		return n > 0
+	}
+	// Of one that is known it is known where its own words end.
+	p := programs()[words[0].text]
+	return p == nil || !p.plain()
+}
+
+// wrapper is how many words a wrapper that the scope names has, before the command
+// that it runs; zero where there is none.
+func (l *line) wrapper(words []shellWord) (n int) {
+	for _, name := range l.detector.scope.Wrappers {
+		parts := strings.Fields(name)
+		if len(parts) > n && len(words) > len(parts) && beginWith(words, parts) {
+			n = len(parts)
+		}
+	}
+	return n
+}
+
+func beginWith(words []shellWord, parts []string) bool {
+	for i, p := range parts {
+		if words[i].open || words[i].text != p {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *line) pass(words []shellWord, in dirs, r redirects, settings []string) (ok, failed dirs) {
-	if words[1].open || strings.HasPrefix(words[1].text, "-") {
+	n := l.wrapper(words)
+	if words[n].open || strings.HasPrefix(words[n].text, "-") {
 		// Its options are nobody's business but its own.
 		l.fail("option_unknown")
 	}
 	l.via = append(l.via, words[0].text)
-	l.run(words[1:], in, r, settings)
+	l.run(words[n:], in, r, settings)
 	l.via = l.via[:len(l.via)-1]
 	return in, in
 }
@@ -251,6 +280,7 @@ func (l *line) byRule(c *invocation, p *program, name string, words, operands []
 			c.effect("network", "write")
 		}
 		l.guess(c, operands, in, read)
+		l.subcommand(c, name, words, in)
 	case "opaque":
 		l.fail("unseen_command")
 		l.guess(c, operands, in, read)
@@ -266,6 +296,28 @@ func (l *line) byRule(c *invocation, p *program, name string, words, operands []
 		}
 		l.guess(c, operands, in, a)
 	}
+}
+
+// running are the subcommands of package managers that run the command after them.
+var running = map[string][]string{"uv": {"run"}, "poetry": {"run"}, "bundle": {"exec"}, "conda": {"run"}, "npm": {"exec", "x"}, "pnpm": {"exec", "dlx"},
+	"yarn": {"exec", "dlx"}, "bun": {"x"}, "composer": {"exec"}}
+
+// subcommand reads the command that a package manager is told to run.
+func (l *line) subcommand(c *invocation, name string, words []shellWord, in dirs) {
+	at := slices.IndexFunc(words, func(w shellWord) bool { return w.open || !strings.HasPrefix(w.text, "-") })
+	if at < 0 || !slices.Contains(running[name], words[at].text) {
+		return
+	}
+	rest := words[at+1:]
+	for len(rest) > 0 && !rest[0].open && strings.HasPrefix(rest[0].text, "-") {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return
+	}
+	l.via = append(l.via, name)
+	l.run(rest, in, redirects{}, nil)
+	l.via = l.via[:len(l.via)-1]
 }
 
 // makes reads operands of make that set variables, before all that the file sets.
@@ -368,6 +420,9 @@ func (l *line) options(c *invocation, p *program, a arguments, in dirs) (s optio
 			s.hidden = true
 		default:
 			c.effect(o.effect)
+			if o.effect == "write" && (p.rule == "none" || p.rule == "read") {
+				c.problem("option_writes")
+			}
 		}
 		if o.operands != "" {
 			s.operands = o.operands
@@ -648,11 +703,11 @@ func physical(w shellWord) bool {
 func (l *line) wrapped(c *invocation, p *program, name string, words []shellWord, in dirs, s optionSettings) (ok, failed dirs) {
 	n := p.skip
 	for p.assignments && n < len(words) {
-		key, _, ok := strings.Cut(words[n].text, "=")
+		key, value, ok := strings.Cut(words[n].text, "=")
 		if words[n].open && !ok || !ok {
 			break
 		}
-		if sensitive(key) || strings.ContainsAny(key, "$`'\"\\*?[") {
+		if set(key, shellWord{text: value, open: words[n].open}) || strings.ContainsAny(key, "$`'\"\\*?[") {
 			c.problem("environment")
 		}
 		l.rebound = l.rebound || key == "HOME" || words[n].open

@@ -49,7 +49,7 @@ func newCommandFacts(d *Detector, s *script) *commandFacts {
 // fact is what is known of one command.
 func (f *commandFacts) fact(c *invocation) map[string]any {
 	words, text := f.read(c)
-	exact, folded := f.holder.hold(c.expanded())
+	exact, folded := f.held(c)
 	program := any("")
 	if c.program() != "" {
 		program = words[0]
@@ -62,6 +62,34 @@ func (f *commandFacts) fact(c *invocation) map[string]any {
 		"builtin": c.builtin, "known": c.known, "passes": c.passes, "effects": f.lists.inOrder(distinct(c.effects)),
 		"lists": f.lists.of(exact), "lists_folded": f.lists.of(folded), "problems": f.lists.inOrder(distinct(c.problems)),
 	}
+}
+
+// held says which lists a command is on. What its words may carry, and what the
+// script runs that it is, puts it on those that restrict.
+func (f *commandFacts) held(c *invocation) (exact, folded []any) {
+	words := c.expanded()
+	exact, folded = f.holder.hold(words)
+	under := make([][]shellWord, 0, len(c.within))
+	for _, inner := range c.within {
+		under = append(under, inner.expanded())
+	}
+	if tail := carried(words); tail != nil {
+		under = append(under, tail)
+	}
+	if len(under) == 0 {
+		return exact, folded
+	}
+	exact, folded = slices.Clone(exact), slices.Clone(folded)
+	for _, words := range under {
+		_, more := f.holder.hold(words)
+		for _, m := range more {
+			if !slices.Contains(folded, m) {
+				folded = append(folded, m)
+			}
+		}
+	}
+	slices.SortFunc(folded, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	return exact, folded
 }
 
 // read is the words of a command and all of them as one text.

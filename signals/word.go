@@ -21,6 +21,8 @@ type shellWord struct {
 	open bool
 	// many: an open word that may become several words, or none.
 	many bool
+	// output: it is open for nothing but what commands print or a number comes to.
+	output bool
 	// stream: it is what another command of the line writes or reads.
 	stream bool
 	// pattern is what an open word is that is nothing but a pattern of names, and
@@ -203,6 +205,7 @@ func (l *line) expand(w *syntax.Word, in dirs, plain bool) shellWord {
 	if e.globs {
 		e.leave(false)
 	}
+	e.out.output = e.out.open && !e.varies
 	if e.out.open {
 		// As written, so that a rule can still look at it.
 		e.out.text = l.source(w)
@@ -252,16 +255,42 @@ type expansion struct {
 	text []byte
 	// plain reads as a shell without $'...'; what runs inside was added before.
 	plain bool
+	// varies: something else than output is open.
+	varies bool
 	// globs: there is a sign that makes it a pattern. active are the offsets of the
 	// signs that are not quoted.
 	globs  bool
 	active []int
 }
 
+// recited is what `cat` prints of a document that stands in the line and holds
+// nothing to expand.
+func (l *line) recited(stmts []*syntax.Stmt) (string, bool) {
+	if len(stmts) != 1 || stmts[0].Background || stmts[0].Negated || stmts[0].Coprocess || len(stmts[0].Redirs) != 1 || l.functions["cat"] {
+		return "", false
+	}
+	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" {
+		return "", false
+	}
+	r := stmts[0].Redirs[0]
+	if r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc || r.N != nil || r.Hdoc == nil {
+		return "", false
+	}
+	w := l.document(r)
+	return w.text, !w.open
+}
+
 func (e *expansion) add(s string) { e.text = append(e.text, s...) }
 
 // leave marks a part that only the run can tell.
 func (e *expansion) leave(quoted bool) {
+	e.varies = true
+	e.printed(quoted)
+}
+
+// printed marks a part that is what a command prints, or a number.
+func (e *expansion) printed(quoted bool) {
 	e.out.open = true
 	e.out.many = e.out.many || !quoted
 }
@@ -324,7 +353,11 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 		e.parameter(p, quoted)
 	case *syntax.CmdSubst:
 		e.aside(p.Stmts)
-		e.leave(quoted)
+		if text, ok := e.line.recited(p.Stmts); ok && quoted {
+			e.add(strings.TrimRight(text, "\n"))
+		} else {
+			e.printed(quoted)
+		}
 	case *syntax.ProcSubst:
 		uses := len(e.line.out.uses)
 		e.aside(p.Stmts)
@@ -335,7 +368,7 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 		if !e.plain {
 			e.line.number(p, e.in)
 		}
-		e.leave(quoted)
+		e.printed(quoted)
 	default:
 		if !e.plain {
 			e.line.inside(p, e.in)
