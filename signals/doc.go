@@ -41,6 +41,8 @@
 //	              folder it is in
 //	lists_under   for restricting what takes a whole folder: lists that can match
 //	              it or something below it
+//	              (of a name that is not there yet, those that lead through it by
+//	              more than a `**`)
 //	problems      what makes the name doubtful: alternate_stream, backslash,
 //	              format_character, percent_encoded, process_path, short_name,
 //	              trailing_dot_or_space, variable

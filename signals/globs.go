@@ -296,7 +296,7 @@ func (m *matcher) list(p *place) *membership {
 		if on || slices.ContainsFunc(l.globs, func(g *glob) bool { return m.folded(g, names) }) {
 			folded = append(folded, l.fact)
 		}
-		if p.folder && slices.ContainsFunc(l.globs, func(g *glob) bool { return m.under(g, names) }) {
+		if p.folder && slices.ContainsFunc(l.globs, func(g *glob) bool { return m.under(g, names, !p.exists) }) {
 			under = append(under, l.fact)
 		}
 	}
@@ -326,13 +326,16 @@ func (m *matcher) folded(g *glob, names []string) bool {
 	return false
 }
 
-func (m *matcher) under(g *glob, names []string) bool {
+// under reports that a glob can match one of the names or something below it. With
+// named set the glob has to lead through the name, and not by a `**`, which leads
+// through every name that nothing has yet.
+func (m *matcher) under(g *glob, names []string, named bool) bool {
 	for _, base := range m.base(g).folded {
 		for _, name := range names {
 			if below(name, base) {
 				return true
 			}
-			if rest, ok := relative(base, name); ok && leads(g.folded.pattern, rest) {
+			if rest, ok := relative(base, name); ok && leads(g.folded.pattern, rest, named) {
 				return true
 			}
 		}
@@ -360,19 +363,29 @@ func (t tail) matches(name string, tree bool) bool {
 	return match(t.pattern, name) || tree && match(t.deep, name)
 }
 
-// leads reports that something below a folder can match a pattern.
-func leads(pattern, folder string) bool {
+// leads reports that a folder or something below it can match a pattern. With named
+// set a `**` leads only to where the pattern goes on by what the folder is called.
+func leads(pattern, folder string, named bool) bool {
 	if folder == "" {
 		return true
 	}
 	head, rest, more := strings.Cut(pattern, "/")
-	if head == "**" || strings.ContainsAny(head, "{}[") {
-		// A brace or bracket may hold a separator.
+	switch {
+	case strings.ContainsAny(head, "{}["):
+		return true // a brace or bracket may hold a separator
+	case head == "**" && named && more:
+		for deeper := true; deeper; _, folder, deeper = strings.Cut(folder, "/") {
+			if leads(rest, folder, named) {
+				return true
+			}
+		}
+		return false
+	case head == "**":
 		return true
 	}
 	first, deeper, _ := strings.Cut(folder, "/")
 	ok, err := doublestar.Match(head, first)
-	return (ok || err != nil) && (!more || leads(rest, deeper))
+	return (ok || err != nil) && (!more || leads(rest, deeper, named))
 }
 
 // base is where a glob starts in this world.

@@ -73,7 +73,8 @@ unlisted(path) if count([list | some list in path.lists; list == "allow"]) == 0
 
 unlisted(path) if count(path.problems) > 0
 
-# A folder that is deleted or written to as a whole may hold what is out of bounds.
+# A folder that is deleted or written to as a whole may hold what is out of bounds,
+# and one that is made may bring it along: cp -r, mv and ln -s do.
 unlisted(path) if takes_whole(path)
 
 unlisted(path) if leads_out(path)
@@ -90,4 +91,10 @@ takes_whole(path) if {
 	path.guessed == false
 	some list in path.lists_under
 	list in {"deny", "protected"}
+}
+
+takes_whole(path) if {
+	path.access == "write"
+	path.exists == false
+	"protected" in path.lists_under
 }
