@@ -32,6 +32,11 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 	}
 	for i := 0; i < len(ts); i++ {
 		t := ts[i]
+		if e == shellTests && t.is("[") && begins(near(ts, i-1)) {
+			a, end := bracket(ts, i)
+			list, i = append(list, a...), max(i, end-1)
+			continue
+		}
 		if t.kind != wordToken || declares(near(ts, i-1)) {
 			continue
 		}
@@ -41,7 +46,7 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 		next := near(ts, i+1)
 		called := next.is("(")
 		switch {
-		case e == pythonTests && t.text == "assert":
+		case (e == pythonTests || e == elixirTests && !called) && t.text == "assert":
 			a, end = statement(ts, i)
 		case (called || next.is("{") && e == rubyTests) && opensChain.MatchString(t.text), e == jsTests && next.is(".") && t.is("expect") && slices.Contains(softly, near(ts, i+2).text):
 			a, end = chain(e, ts, i)
@@ -56,7 +61,7 @@ func assertions(e ecosystem, ts []token) (list []assertion) {
 			if len(a) == 1 && ofMock.MatchString(t.text) && i > 0 && ts[i-1].is(".") {
 				a[0].subject, a[0].expected, a[0].strength = receiver(ts, i-1), a[0].whole, strengthOf(t.text)
 			}
-		case e == rubyTests && rubyAssert.MatchString(t.text):
+		case (e == rubyTests || e == elixirTests || e == shellTests) && rubyAssert.MatchString(t.text):
 			a, end = command(ts, i)
 		}
 		list = append(list, a...)
@@ -321,8 +326,11 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 	if len(names) > 1 {
 		matcher = slices.DeleteFunc(slices.Clone(names[1:]), func(n string) bool { return slices.Contains(connectives, n) })
 	}
-	if len(names) == 1 && names[0] == "assertThat" && len(args) > 1 && len(args[1]) > 0 {
-		matcher = []string{args[1][0].text}
+	if len(names) == 1 && (names[0] == "assertThat" || e == dartTests && opensChain.MatchString(names[0])) && len(args) > 1 && len(args[1]) > 0 {
+		matcher = []string{constraint(args[1])}
+		if matcher[0] == "equals" && near(args[1], 1).is("(") {
+			args[1] = inside(args[1][1:])
+		}
 	}
 	a := assertion{matcher: strings.Join(matcher, "."), args: len(args)}
 	var all []string
@@ -340,6 +348,24 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 	args = withoutMessage(e, matcher[len(matcher)-1], args)
 	a.args = len(args)
 	return a.of(args)
+}
+
+// constraint is the name of what a subject has to be, without what it is held
+// against. A plain value is an equation.
+func constraint(ts []token) string {
+	var words []string
+	for _, t := range ts {
+		if t.is("(") {
+			break
+		}
+		if t.kind == wordToken {
+			words = append(words, t.text)
+		}
+	}
+	if len(words) == 0 || literal(ts) {
+		return "equals"
+	}
+	return strings.Join(words, ".")
 }
 
 // error reads the demand that something fails: with which error, and what more is
@@ -615,7 +641,7 @@ func judgeSame(a, b assertion) []change {
 		return nil
 	case b.args < a.args:
 		return []change{{what: assertionWeakened, certainty: sure}}
-	case a.expected == b.expected:
+	case a.expected == b.expected, looser(b, a):
 		return nil
 	case looser(a, b):
 		return []change{{what: assertionWeakened, certainty: sure}}

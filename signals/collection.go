@@ -34,13 +34,21 @@ var usual = map[ecosystem]rarePattern{
 	javaTests:   rare(`(?:^|/)(?:Test[^/]*|[^/]*(?:Tests?|TestCase|IT|Spec))\.(?:java|kt|kts|groovy|scala)$`),
 	jsTests:     rare(`(?:\.(?:test|spec|cy|e2e|e2e-spec)\.[cm]?[jt]sx?|(?:^|/)__tests__/.*\.[cm]?[jt]sx?|(?:^|/)(?:test|tests|spec)/.*\.[cm]?[jt]sx?|(?:^|/)test\.[cm]?js)$`),
 	rubyTests:   rare(`(?:^|/)(?:[^/]*_(?:spec|test)|test_[^/]*)\.rb$`),
+	csharpTests: rare(`(?:^|/)(?:[^/]*(?:Tests?|Spec|Fixture)\.cs|(?:[^/]*\.)?(?:[Tt]ests?|[^/]*Tests)/.*\.cs)$`),
+	phpTests:    rare(`(?:^|/)[^/]*Test\.php$`),
+	swiftTests:  rare(`(?:^|/)(?:[^/]*Tests?\.swift|[^/]*Tests/.*\.swift)$`),
+	cppTests:    rare(`(?:^|/)(?:(?:test_[^/]*|[^/]*[_.-](?:unit|g)?tests?|[^/]*Tests?)\.(?:c|cc|cpp|cxx|mm)|(?:unit_?)?tests?/.*\.(?:c|cc|cpp|cxx|mm))$`),
+	dartTests:   rare(`_test\.dart$`),
+	elixirTests: rare(`_test\.exs$`),
+	shellTests:  rare(`(?:^|/)(?:[^/]*\.bats|(?:test_[^/]*|[^/]*_test|tests?)\.(?:sh|bash))$`),
 	rustTests:   rare(`(?:^|/)(?:tests/[^/]*|tests?|[^/]*_tests?)\.rs$`),
 }
 
 var extensions = map[string]ecosystem{
 	".go": goTests, ".py": pythonTests, ".java": javaTests, ".kt": javaTests, ".kts": javaTests, ".groovy": javaTests, ".scala": javaTests,
 	".js": jsTests, ".ts": jsTests, ".jsx": jsTests, ".tsx": jsTests, ".mjs": jsTests, ".cjs": jsTests, ".mts": jsTests, ".cts": jsTests,
-	".rb": rubyTests, ".rs": rustTests,
+	".rb": rubyTests, ".rs": rustTests, ".cs": csharpTests, ".php": phpTests, ".swift": swiftTests, ".dart": dartTests, ".exs": elixirTests,
+	".c": cppTests, ".cc": cppTests, ".cpp": cppTests, ".cxx": cppTests, ".mm": cppTests, ".bats": shellTests, ".sh": shellTests, ".bash": shellTests,
 }
 
 // nearTests are files that decide what tests do without being tests.

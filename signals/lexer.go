@@ -55,6 +55,13 @@ const (
 	jsTests     ecosystem = "js"
 	rubyTests   ecosystem = "ruby"
 	rustTests   ecosystem = "rust"
+	csharpTests ecosystem = "csharp"
+	phpTests    ecosystem = "php"
+	swiftTests  ecosystem = "swift"
+	cppTests    ecosystem = "cpp"
+	dartTests   ecosystem = "dart"
+	elixirTests ecosystem = "elixir"
+	shellTests  ecosystem = "shell"
 	ciFiles     ecosystem = "ci"
 	configFiles ecosystem = "config"
 	snapshots   ecosystem = "snapshot" // what tests expect, in files of their runner's
@@ -67,6 +74,15 @@ var languages = map[ecosystem]language{
 	jsTests:     {comments: []string{"//"}, block: [2]string{"/*", "*/"}, quotes: `"'`, templates: true, patterns: true},
 	rubyTests:   {comments: []string{"#"}, block: [2]string{"=begin", "=end"}, quotes: `"'`, multiline: true, patterns: true, heredocs: true},
 	rustTests:   {comments: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, quotes: `"`, multiline: true, lifetimes: true, rawStrings: true},
+	csharpTests: {comments: []string{"//"}, block: [2]string{"/*", "*/"}, long: []string{`"""`}, quotes: `"'`},
+	// A mark without a space behind it begins an attribute.
+	phpTests:    {comments: []string{"//", "# "}, block: [2]string{"/*", "*/"}, quotes: `"'`, multiline: true},
+	swiftTests:  {comments: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, long: []string{`"""`}, quotes: `"`},
+	cppTests:    {comments: []string{"//"}, block: [2]string{"/*", "*/"}, quotes: `"'`},
+	dartTests:   {comments: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, long: []string{`"""`, `'''`}, quotes: `"'`, prefixes: true},
+	elixirTests: {comments: []string{"#"}, long: []string{`"""`}, quotes: `"`},
+	// One begins the length of a variable.
+	shellTests: {comments: []string{"# "}, quotes: `"'`, multiline: true, heredocs: true},
 }
 
 // lexer cuts source text into tokens.

@@ -15,7 +15,7 @@ type marker struct {
 // markers lists what keeps tests from running or failing. Nothing of room is kept: it
 // is for the tokens without the ends of lines.
 func markers(e ecosystem, ts, room []token) (list []marker) {
-	if e != rubyTests {
+	if e != rubyTests && e != shellTests {
 		room = room[:0]
 		for _, t := range ts {
 			if t.kind != lineToken {
@@ -39,6 +39,9 @@ func markers(e ecosystem, ts, room []token) (list []marker) {
 		return append(list, rubyMarkers(ts)...)
 	case rustTests:
 		return append(list, rustMarkers(ts)...)
+	}
+	if d, ok := dialects[e]; ok {
+		return append(list, dialectMarkers(e, d, ts)...)
 	}
 	return list
 }

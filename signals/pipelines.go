@@ -32,7 +32,7 @@ var signs = []sign{
 	{"no tests pass", ciCannotFail, re(`(?i)--?pass-?With-?No-?Tests|passWithNoTests['"]?\s*:\s*true|--suppress-no-test-exit-code|--exit-zero\b|--no-fail\b|--force-success|--no-error-on-unmatched-pattern`), true},
 	{"not run", ciCannotFail, re(`-DskipTests|-Dmaven\.test\.skip|skipTests|skipITs|maven\.test\.skip|-x\s+test\b|--no-run\b|--co(?:llect-only\b|[\s'"]|$)|--list-?tests\b|--dry-run\b|-run\s+['"]?\^?\$`), true},
 	{"takes what comes", ciCannotFail, re(`\b(?:npm|pnpm|yarn|bun|npx|jest|vitest|playwright|react-scripts)\b.*\s(?:-u|--update(?:-?[sS]napshots?)?)(?:[\s'"]|$)|--snapshot-update\b|--update-?[sS]napshots?\b|\b(?:UPDATE_SNAPSHOTS?|SNAPSHOT_UPDATE|UPDATE_GOLDENS?)=[1-9ty]|\bINSTA_UPDATE=(?:always|1)|--force-update-snapshots\b`), true},
-	{"deselected", ciCannotFail, re(`--ignore(?:-glob)?[ =]|--deselect\b|(?:-k|-m)\s+['"]?not\b|-skip[ =]|--skip\b|--exclude\b|testPathIgnorePatterns|modulePathIgnorePatterns|--testPathIgnorePatterns|norecursedirs|collect_ignore|exclude_?[tT]ests?|--filter-out|--test-?name-?pattern|--grep\b.*--invert`), true},
+	{"deselected", ciCannotFail, re(`--ignore(?:-glob)?[ =]|--deselect\b|(?:-k|-m)\s+['"]?not\b|-skip[ =]|--skip\b|--exclude\b|testPathIgnorePatterns|modulePathIgnorePatterns|\btestIgnore\b|excludeSpecPattern|--testPathIgnorePatterns|norecursedirs|collect_ignore|exclude_?[tT]ests?|--filter-out|--test-?name-?pattern|--grep\b.*--invert`), true},
 	{"short", ciCannotFail, re(`go test\b.*\s-(?:test\.)?short\b`), true},
 	{"condition", ciCondition, re(`^\s*(?:-\s+)?['"]?(?:if|when|only|except|unless|condition|rules|branches|branches-ignore|paths|paths-ignore)['"]?\s*:`), true},
 	{"false", ciCondition, re(`(?i)\b(?:if|enabled|when)['"]?\s*[:=]\s*['"]?(?:\$\{\{\s*)?(?:false|never|manual|0)\b`), true},
@@ -102,7 +102,11 @@ func comparePipelines(e ecosystem, file, before, after string) (changes []change
 		changes = append(changes, change{what: ciStepRemoved, marker: "fewer", certainty: likely})
 	}
 	if e == ciFiles && matching(triggers, now) < matching(triggers, was) {
-		changes = append(changes, change{what: ciCondition, marker: "on", certainty: likely})
+		c := likely
+		if matching(triggers, now) == 0 {
+			c = sure // nothing that is proposed is looked at any more
+		}
+		changes = append(changes, change{what: ciCondition, marker: "on", certainty: c})
 	}
 	if e == ciFiles && matching(needs, linesAdded(now, was)) > 0 && strings.Count(strings.Join(linesAdded(now, was), "\n"), ",")+matching(needs, was) > strings.Count(strings.Join(added, "\n"), ",")+matching(needs, now) {
 		changes = append(changes, change{what: ciCondition, marker: "needs", certainty: likely})
@@ -114,7 +118,7 @@ var (
 	// collects are the lines by which a runner is told where tests are.
 	collectsFrom = re(`(?i)\b(?:testpaths|test_?[mM]atch|testRegex|python_(?:files|classes|functions)|testDir|specPattern|roots)\b['"]?\s*[:=]`)
 	// leavesOut names tests to a runner as what it does not run.
-	leavesOut  = re(`(?i)\b(?:exclude|testIgnore|excludeSpecPattern|ignore)['"]?\s*[:=(]?\s*\[?[^\]]*(?:test|spec)`)
+	leavesOut  = re(`(?i)\b(?:exclude|ignore)['"]?\s*[:=(]?\s*\[?[^\]]*(?:test|spec)`)
 	inGradle   = re(`\b(?:enabled\s*=\s*false|isEnabled\s*=\s*false|onlyIf\s*\{\s*false|exclude\w*\s*[("'].*(?:Test|Spec))`)
 	quotedWord = re(`[\w./*@{}$-]+`)
 )

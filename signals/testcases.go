@@ -45,6 +45,9 @@ func functions(e ecosystem, ts []token) []function {
 	case rustTests:
 		return rustFunctions(ts)
 	}
+	if d, ok := dialects[e]; ok {
+		return dialectFunctions(e, d, ts)
+	}
 	return nil
 }
 
@@ -508,6 +511,8 @@ func rows(e ecosystem, ts []token) (list []string) {
 				args = inside(args[at:group(args, at)])
 			}
 			add(split(args, ",")...)
+		case e == csharpTests && slices.Contains(csharpRows, t.text) && ts[i+1].is("(") && i > 0 && (ts[i-1].is("[") || ts[i-1].is(",")):
+			add(ts[i+1 : group(ts, i+1)])
 		case e == rustTests && (t.is("case") || t.is("test_case")) && i > 0 && (ts[i-1].is("[") || ts[i-1].is("::")) && ts[i+1].is("("):
 			add(ts[i+1 : group(ts, i+1)])
 		case e == goTests && t.kind == wordToken && (ts[i+1].is(":=") || ts[i+1].is("=")):
@@ -520,6 +525,8 @@ func rows(e ecosystem, ts []token) (list []string) {
 }
 
 var (
+	csharpRows = strings.Fields("InlineData TestCase DataRow MemberData")
+
 	javaRows = strings.Fields("CsvSource ValueSource EnumSource CsvFileSource")
 	goTable  = rare(`(?i)^(?:tests?|(?:test)?cases|testdata|tt|tcs|table|scenarios|examples)$`)
 )

@@ -417,6 +417,7 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	if !whole || !alsoWhole {
 		r.miss(at, "unparsed")
 	}
+	was, now = spoken(e, was), spoken(e, now)
 	if e == rustTests && !holdsRustTests(was) && !holdsRustTests(now) {
 		return
 	}
@@ -430,6 +431,7 @@ func (r *review) compare(at, file string, e ecosystem, before, after string, exi
 	demands, _ := difference(assertions(e, was), lost)
 	inputs, answers := movedValues(e, was, now)
 	r.add(at, file, e, compareAssertions(demands, assertions(e, now), inputs, answers)...)
+	r.add(at, file, e, compareMocks(e, was, now)...)
 	r.add(at, file, e, compareRows(rows(e, was), rows(e, now))...)
 }
 

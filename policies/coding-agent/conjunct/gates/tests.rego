@@ -48,7 +48,7 @@ follows(change) := "review" if {
 # What the test of a file is usually called.
 names_of_tests(subject) := {
 	concat("", ["test_", subject]), concat("", [subject, "_test"]), concat("", [subject, ".test"]),
-	concat("", [subject, ".spec"]), concat("", [subject, "Test"]), concat("", [subject, "_spec"]),
+	concat("", [subject, ".spec"]), concat("", [subject, "Test"]), concat("", [subject, "Tests"]), concat("", [subject, "_spec"]),
 }
 
 stem(path) := regex.replace(regex.replace(path, `^.*/`, ""), `\.[^.]*$`, "")
