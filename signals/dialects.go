@@ -210,10 +210,13 @@ func spoken(e ecosystem, ts []token) []token {
 	return out
 }
 
+// longest is the number of tokens of a statement that is still read from its end.
+const longest = 400
+
 // expecting puts the statement that ends a text into the brackets of expect.
 func expecting(ts []token, at token) []token {
 	start := len(ts)
-	for depth := 0; start > 0; start-- {
+	for depth := 0; start > max(0, len(ts)-longest); start-- {
 		switch t := ts[start-1]; {
 		case t.is(")") || t.is("]"):
 			depth++
