@@ -345,7 +345,11 @@ func demand(e ecosystem, names []string, calls [][]token) assertion {
 	if len(names) == 1 && raising.MatchString(a.matcher) && len(args) > 0 {
 		return a.error(args)
 	}
-	args = withoutMessage(e, matcher[len(matcher)-1], args)
+	last := names[len(names)-1]
+	if len(matcher) > 0 { // a chain of connectives alone has none
+		last = matcher[len(matcher)-1]
+	}
+	args = withoutMessage(e, last, args)
 	a.args = len(args)
 	return a.of(args)
 }

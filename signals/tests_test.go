@@ -245,6 +245,7 @@ func FuzzTests(f *testing.F) {
 		f.Add(file, "it('a', () => { expect(`${x}`).toBe(1) })", "#[test]\n#[ignore]\nfn a() { assert!(x) }")
 		f.Add(file, "def test_a():\n  assert (x == 1", "expect { x }.to raise_error\nif x := f(); x != 1 { t.Fatal() }")
 	}
+	f.Add("a.rs", "assert (x == 1", "expect (0)!to 0")
 	d, _ := New(Scope{}, []Family{Tests})
 	f.Fuzz(func(t *testing.T, file, before, after string) {
 		before, after = strings.ToValidUTF8(before, "?"), strings.ToValidUTF8(after, "?")
