@@ -1080,7 +1080,7 @@ func pieces(out []string, s string) []string {
 	} else if i := strings.IndexAny(s, "/.~"); i > 0 && !strings.Contains(s, "=") {
 		add(s[i:])
 	}
-	if strings.IndexAny(s, "=@:,") < 0 {
+	if !strings.ContainsAny(s, "=@:,") {
 		return out // nearly always
 	}
 	for _, sep := range []string{"=", "@", ":", ","} {
