@@ -97,4 +97,5 @@ takes_whole(path) if {
 	path.access == "write"
 	path.exists == false
 	"protected" in path.lists_under
+	not "protected" in path.lists_folded # that is out of bounds by itself
 }
