@@ -384,6 +384,9 @@ func leads(pattern, folder string, named bool) bool {
 		return true
 	}
 	first, deeper, _ := strings.Cut(folder, "/")
+	if !strings.ContainsAny(head, `*?\`) { // as most are
+		return head == first && (!more || leads(rest, deeper, named))
+	}
 	ok, err := doublestar.Match(head, first)
 	return (ok || err != nil) && (!more || leads(rest, deeper, named))
 }
